@@ -24,7 +24,11 @@ struct UnitIndex {
   auto operator<=>(const UnitIndex&) const = default;
 };
 
-// One worker: a thread pinned to one PU. 0..N-1, dense, in topology order.
+// More workers than this make no sense on any machine that can be described.
+inline constexpr int kMaxWorkers = 4096;
+
+// One worker: a thread pinned to one PU. 0..N-1, dense, in topology order; N is at most
+// kMaxWorkers.
 struct WorkerId {
   std::int32_t value = -1;
   auto operator<=>(const WorkerId&) const = default;

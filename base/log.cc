@@ -6,6 +6,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "base/dump_json.h"
+#include "base/shared_settings.h"
 #include "base/utc_time.h"
 #include "base/utf8.h"
 
@@ -21,15 +23,13 @@ namespace gopmill {
 namespace {
 
 std::optional<spdlog::level::level_enum> ParseLevel(std::string_view level) {
-  for (const std::string_view known : {"trace", "debug", "info", "warning", "error", "off"}) {
-    if (level == known) return spdlog::level::from_str(std::string(level));
-  }
-  return std::nullopt;
+  if (std::ranges::find(kLogLevels, level) == std::end(kLogLevels)) return std::nullopt;
+  return spdlog::level::from_str(std::string(level));
 }
 
 Error UnknownLevel(std::string_view level) {
   return InvalidArgument("log-level", "Unknown log level '" + std::string(level) + "'.",
-                         "trace, debug, info, warning, error, off");
+                         std::string(kLogLevelsText));
 }
 
 void Append(spdlog::memory_buf_t& out, std::string_view text) {

@@ -20,7 +20,7 @@ namespace gopmill {
 
 enum class LogFormat { kText, kJson };
 
-// Sets up the process-wide logger. `level` is one of trace, debug, info, warning, error, off.
+// Sets up the process-wide logger. `level` is one of kLogLevels (base/shared_settings.h).
 // Call once from main before any thread starts.
 Status InitLogging(std::string_view level, LogFormat format);
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/shared_settings.h"
+
 namespace gopmill {
 
 struct ServerConfig {
@@ -56,8 +58,8 @@ struct ServerConfig {
 
   struct Scheduler {
     bool operator==(const Scheduler&) const = default;
-    std::string policy = "hearth";  // which worker gets which unit
-    std::int64_t workers = 0;       // 0..4096; 0 = one per CPU this process may use
+    std::string policy{kDefaultPolicy};  // which worker gets which unit
+    std::int64_t workers = 0;            // 0..kMaxWorkers; 0 = one per CPU this process may use
     std::string options;  // forms of its rules, NAME=VALUE,...; empty = the corrected ones
     std::string classes;  // service classes, NAME:WEIGHT[:...],...; empty = one
   } scheduler;

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "base/digits.h"
+#include "base/ids.h"
+#include "base/shared_settings.h"
 
 namespace gopmill {
 namespace {
@@ -14,7 +16,6 @@ constexpr std::int64_t kKiBytes = 1024;
 constexpr std::int64_t kMiBytes = 1024 * kKiBytes;
 constexpr std::int64_t kGiBytes = 1024 * kMiBytes;
 
-constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warning", "error", "off"};
 constexpr std::string_view kPull[] = {"on-demand", "always"};
 constexpr std::string_view kOnOff[] = {"on", "off"};
 constexpr std::string_view kSecondPublisher[] = {"refuse", "replace"};
@@ -183,7 +184,7 @@ constexpr Setting kSettings[] = {
      .meaning = "Worker threads; 0 = one per CPU this process may use",
      .number = [](ServerConfig& c) -> std::int64_t& { return c.scheduler.workers; },
      .low = 0,
-     .high = 4096},
+     .high = kMaxWorkers},
     {.pointer = "/scheduler/options",
      .flag = "--scheduler-options",
      .accepted = "NAME=VALUE,... as gopmill bench --list prints them",
@@ -340,7 +341,7 @@ constexpr Setting kSettings[] = {
      .high = 86400},
     {.pointer = "/log/level",
      .flag = "--log-level",
-     .accepted = "trace, debug, info, warning, error or off",
+     .accepted = kLogLevelsText,
      .meaning = "What is written to the log",
      .reloadable = true,
      .text = [](ServerConfig& c) -> std::string& { return c.log.level; },

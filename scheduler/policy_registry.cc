@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shared_settings.h"
 #include "base/words.h"
 
 namespace gopmill {
@@ -107,6 +108,7 @@ constexpr std::array kPolicies = {
     PolicyEntry{"everest-ae", "the same, eager and work conserving", &MakeEverestAe, kOfContexts,
                 WorkConserving::kAll, kByClass},
 };
+static_assert(kPolicies.front().name == kDefaultPolicy);
 
 bool IsRead(const PolicyEntry& entry, std::string_view option) {
   return std::ranges::count(Words(entry.options), option) > 0;

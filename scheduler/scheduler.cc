@@ -21,8 +21,6 @@
 namespace gopmill {
 namespace {
 
-// More workers than this make no sense on any machine that can be described.
-constexpr int kMaxWorkers = kMaxPus;
 // After so many events at a time a worker or submitter goes back to its own work, and the
 // dispatcher's thread goes on: on a machine with very many workers it would not get away.
 constexpr std::size_t kMaxEventsOfOthers = 32;

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_settings.h"
 #include "base/status.h"
 #include "scheduler/counters.h"
 #include "scheduler/executor.h"
@@ -39,7 +40,7 @@
 namespace gopmill {
 
 struct SchedulerOptions {
-  std::string policy = "hearth";
+  std::string policy{kDefaultPolicy};
   // 0 = one per allowed PU, fewer if the CPU quota of the cgroup is smaller. May exceed the PUs:
   // then PUs are shared.
   int workers = 0;

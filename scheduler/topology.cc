@@ -19,8 +19,8 @@ Error BadTopology(std::string message) {
 Status CheckPaths(std::span<const TopologyPath> paths) {
   if (paths.empty()) return BadTopology("The topology has no usable PU.");
   if (paths.size() > static_cast<std::size_t>(kMaxPus)) {
-    return BadTopology("The topology has " + std::to_string(paths.size()) +
-                       " PUs; at most 4096 are supported.");
+    return BadTopology("The topology has " + std::to_string(paths.size()) + " PUs; at most " +
+                       std::to_string(kMaxPus) + " are supported.");
   }
   std::set<int> seen;
   for (const TopologyPath& path : paths) {

@@ -25,11 +25,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/status.h"
 
 namespace gopmill {
 
-inline constexpr int kMaxPus = 4096;
+// One for each worker.
+inline constexpr int kMaxPus = kMaxWorkers;
 
 enum class NodeKind { kMachine, kPackage, kNuma, kL3, kL2, kCore, kPu };
 

@@ -97,7 +97,7 @@ Result<Topology> Convert(hwloc_topology_t topology, hwloc_const_bitmap_t mask) {
     if (allowed != nullptr && hwloc_bitmap_isset(allowed, pu->os_index) == 0) continue;
     if (mask != nullptr && hwloc_bitmap_isset(mask, pu->os_index) == 0) continue;
     if (paths.size() == static_cast<std::size_t>(kMaxPus)) {
-      return BadDescription("The topology has too many PUs.", "at most 4096");
+      return BadDescription("The topology has too many PUs.", "at most " + std::to_string(kMaxPus));
     }
     paths.push_back(PathOf(topology, pu));
   }
@@ -149,7 +149,8 @@ Status CheckSynthetic(std::string_view text) {
         return MalformedAt(text, begin, "a decimal count, as in \"core:4\"");
       }
       if (product > kMaxPus) {
-        return BadDescription("The description has more than 4096 PUs.", "at most 4096");
+        const std::string most = std::to_string(kMaxPus);
+        return BadDescription("The description has more than " + most + " PUs.", "at most " + most);
       }
     } else if (c == '[') {
       go_behind(']');

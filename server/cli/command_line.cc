@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file_name.h"
+#include "base/ids.h"
+#include "base/shared_settings.h"
 #include "config/settings.h"
 #include "media/target_params.h"
 #include "scheduler/policy_registry.h"
@@ -27,9 +31,6 @@
 
 namespace gopmill::cli {
 namespace {
-
-constexpr const char* kDefaultScheduler = "hearth";
-constexpr int kMaxWorkers = 4096;
 
 constexpr const char* kMainFooter =
     "Exit codes: 0 done, 1 failed while running, 2 wrong command line or setting,\n"
@@ -127,7 +128,7 @@ void AddTargetOptions(CLI::App& command, TargetOptions& target,
 }
 
 void AddJobOptions(CLI::App& command, JobArgs& args) {
-  args.scheduler = kDefaultScheduler;
+  args.scheduler = kDefaultPolicy;
   args.log_level = "error";  // what matters is in the summary and the report
   command
       .add_option("--scheduler", args.scheduler, "Policy that spreads the work: " + PolicyNames())
@@ -145,9 +146,10 @@ void AddJobOptions(CLI::App& command, JobArgs& args) {
       ->type_name("FILE|-");
   command
       .add_option("--log-level", args.log_level,
-                  "trace, debug, info, warning, error or off; error unless given")
+                  std::string(kLogLevelsText) + "; error unless given")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
+      ->check(
+          CLI::IsMember(std::vector<std::string>(std::begin(kLogLevels), std::end(kLogLevels))));
 }
 
 void AddTranscode(CLI::App& app, Line& line) {

@@ -65,7 +65,6 @@ Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   av::SilenceFfmpeg();
   GOPMILL_ASSIGN_OR_RETURN(const Topology topology, DiscoverTopology({}));
   std::unique_ptr<Engine> engine(new Engine(options.scheduler));
-  constexpr std::size_t kMaxWorkers = 4096;
   engine->caches_.resize(kMaxWorkers);
   for (auto& cache : engine->caches_) cache = std::make_shared<PublishedCacheStats>();
   const auto make_local = [caches = engine->caches_, bytes = options.context_cache_bytes](
