@@ -167,14 +167,39 @@ Status CheckOptionsAreRead(std::string_view rules, std::span<const std::string> 
   return OkStatus();
 }
 
+Status CheckPolicyName(std::string_view parameter, std::string_view name) {
+  if (std::ranges::find(kPolicies, name, &PolicyEntry::name) != kPolicies.end()) return OkStatus();
+  return InvalidArgument(std::string(parameter),
+                         "There is no policy named \"" + std::string(name.substr(0, 40)) + "\".",
+                         PolicyNames());
+}
+
+Result<std::vector<std::string>> ParsePolicyNames(std::string_view text) {
+  constexpr const char* kParameter = "scheduler";
+  std::vector<std::string> names;
+  if (text == "all") {
+    for (const PolicyEntry& entry : kPolicies) names.emplace_back(entry.name);
+    return names;
+  }
+  for (const std::string_view name : Split(text, ',')) {
+    if (const Status known = CheckPolicyName(kParameter, name); !known.ok()) {
+      Error error = known.error();
+      error.accepted = "all, or names separated by commas: " + error.accepted;
+      return error;
+    }
+    if (std::ranges::count(names, name) > 0) {
+      return InvalidArgument(kParameter, "The policy " + std::string(name) + " is named twice.",
+                             "each policy once");
+    }
+    names.emplace_back(name);
+  }
+  return names;
+}
+
 Result<std::unique_ptr<Policy>> MakePolicy(std::string_view name, const PolicyOptions& options,
                                            const PoolState& pool) {
+  GOPMILL_RETURN_IF_ERROR(CheckPolicyName("scheduler.policy", name));
   const auto* const entry = std::ranges::find(kPolicies, name, &PolicyEntry::name);
-  if (entry == kPolicies.end()) {
-    return InvalidArgument("scheduler.policy",
-                           "There is no policy named \"" + std::string(name.substr(0, 40)) + "\".",
-                           PolicyNames());
-  }
   GOPMILL_RETURN_IF_ERROR(ValidateRatios(options.ratios, pool.worker_count()));
   return entry->make(options, pool);
 }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "scheduler/policy.h"
@@ -46,6 +47,11 @@ bool NothingWaitsBesideAnIdleWorker(std::string_view policy, const PolicyOptions
 
 // "h-cahrw, ca-ahrw, ..."
 std::string PolicyNames();
+// kInvalidArgument naming `parameter`, with the accepted names, when there is no such policy.
+Status CheckPolicyName(std::string_view parameter, std::string_view name);
+// "fifo,h-cahrw" or "all", which is all of them in their order. kInvalidArgument naming "scheduler"
+// for names that are unknown, empty or there twice.
+Result<std::vector<std::string>> ParsePolicyNames(std::string_view text);
 // Empty if the policy holds the weights of service classes, else the names of those that do.
 std::string ThoseByClassBut(std::string_view policy);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/sim/experiment.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -84,31 +83,6 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
   }
   params.own_ratios = HasRule(experiment.rules, "ratios");
   return PreparedExperiment{std::move(machine), std::move(workload), std::move(params)};
-}
-
-Result<std::vector<std::string>> ParsePolicies(const std::string& text) {
-  std::vector<std::string> names;
-  if (text == "all") {
-    for (const PolicyEntry& entry : Policies()) names.emplace_back(entry.name);
-    return names;
-  }
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
-    if (std::ranges::find(Policies(), name, &PolicyEntry::name) == Policies().end()) {
-      return InvalidArgument("scheduler",
-                             "There is no policy named \"" + name.substr(0, 40) + "\".",
-                             "all, or names separated by commas: " + PolicyNames());
-    }
-    if (std::ranges::find(names, name) != names.end()) {
-      return InvalidArgument("scheduler", "The policy " + name + " is named twice.",
-                             "each policy once");
-    }
-    names.push_back(name);
-    begin = end + 1;
-  }
-  return names;
 }
 
 }  // namespace gopmill::sim

@@ -88,7 +88,4 @@ struct PreparedExperiment {
 };
 Result<PreparedExperiment> Prepare(const Experiment& experiment);
 
-// "all" or names separated by commas; errors list the names there are.
-Result<std::vector<std::string>> ParsePolicies(const std::string& text);
-
 }  // namespace gopmill::sim

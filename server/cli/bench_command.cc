@@ -135,7 +135,7 @@ Status CheckPolicies(bool all, const Topology& topology, Plan& plan) {
 Result<Plan> MakePlan(const BenchArgs& args) {
   Plan plan;
   bench::ComparisonPlan& comparison = plan.comparison;
-  GOPMILL_ASSIGN_OR_RETURN(comparison.policies, bench::ParsePolicyList(args.schedulers));
+  GOPMILL_ASSIGN_OR_RETURN(comparison.policies, ParsePolicyNames(args.schedulers));
   GOPMILL_ASSIGN_OR_RETURN(const Topology topology, DiscoverTopology({}));
   GOPMILL_RETURN_IF_ERROR(PlanScheduling(args, topology, plan));
   GOPMILL_RETURN_IF_ERROR(CheckPolicies(args.schedulers == "all", topology, plan));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <span>
 #include <utility>
@@ -21,14 +20,6 @@
 namespace gopmill::cli {
 namespace {
 
-Status CheckPolicy(const std::string& name) {
-  const auto policies = Policies();
-  const bool known = std::any_of(policies.begin(), policies.end(),
-                                 [&name](const PolicyEntry& each) { return each.name == name; });
-  if (known) return OkStatus();
-  return InvalidArgument("scheduler", "There is no scheduler of this name.", PolicyNames());
-}
-
 void WarnOfSharedPus(int workers) {
   if (workers == 0) return;
   const auto topology = DiscoverTopology({});
@@ -40,7 +31,7 @@ void WarnOfSharedPus(int workers) {
 
 Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   GOPMILL_RETURN_IF_ERROR(InitLogging(args.log_level, LogFormat::kText));
-  GOPMILL_RETURN_IF_ERROR(CheckPolicy(args.scheduler));
+  GOPMILL_RETURN_IF_ERROR(CheckPolicyName("scheduler", args.scheduler));
   WarnOfSharedPus(args.workers);
   SchedulerOptions options;
   options.policy = args.scheduler;

@@ -151,7 +151,7 @@ Result<Study> RunStudy(const SimulateArgs& args, const std::stop_token& stop) {
   Study study;
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
-                           sim::ParsePolicies(args.scheduler.value_or("all")));
+                           ParsePolicyNames(args.scheduler.value_or("all")));
   GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
   GOPMILL_RETURN_IF_ERROR(CheckSeedIsRead(args, study.points));
   GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
@@ -164,7 +164,7 @@ Result<Study> RunCheckStudy(const SimulateArgs& args, const std::stop_token& sto
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
   if (study.base.mix.empty() && study.base.workload == "transcode") study.base.mix = "mixed";
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
-                           sim::ParsePolicies(args.check + "," + args.against));
+                           ParsePolicyNames(args.check + "," + args.against));
   if (args.sweeps.empty()) {
     GOPMILL_RETURN_IF_ERROR(
         CheckOwnGrid("check", study.base,
@@ -288,7 +288,7 @@ Status WriteScale(const SimulateArgs& args, const std::stop_token& stop) {
       "scale", base, {"topology", "streams", "gops", "arrivals", "classes", "share-window-ms"}));
   std::vector<std::string> policies = sim::ScalePolicies();
   if (args.scheduler) {
-    GOPMILL_ASSIGN_OR_RETURN(policies, sim::ParsePolicies(*args.scheduler));
+    GOPMILL_ASSIGN_OR_RETURN(policies, ParsePolicyNames(*args.scheduler));
   }
   const std::filesystem::path folder(args.scale);
   std::error_code failure;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "server/bench/policy_list.h"
 #include "tests/unit/bench/sample_runs.h"
 
 namespace gopmill::bench {
@@ -208,20 +207,6 @@ TEST(SummariseTest, TheBaselineCanBeAskedFor) {
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().parameter, "baseline");
   EXPECT_EQ(wrong.error().accepted, "rr, fifo, sm");
-}
-
-TEST(PolicyListTest, AcceptsAllAndLists) {
-  EXPECT_GT(ParsePolicyList("all")->size(), 5U);
-  EXPECT_THAT(*ParsePolicyList("rr,fifo"), ElementsAre("rr", "fifo"));
-}
-
-TEST(PolicyListTest, RefusesWhatIsUnknownEmptyOrTwice) {
-  for (const char* text : {"", ",", "fifo,", "fifo,,rr", "nonsense", "fifo,fifo", "all,fifo"}) {
-    const auto parsed = ParsePolicyList(text);
-    ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_EQ(parsed.error().parameter, "scheduler");
-    EXPECT_THAT(parsed.error().accepted, HasSubstr("h-cahrw"));
-  }
 }
 
 }  // namespace

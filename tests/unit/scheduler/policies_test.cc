@@ -28,6 +28,24 @@ TEST(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
   EXPECT_NE(error.accepted.find("h-cahrw, "), std::string::npos);
 }
 
+TEST(RegistryTest, ListsOfNamesAreTakenInTheirOrder) {
+  EXPECT_EQ(ParsePolicyNames("rr,fifo").value(), (std::vector<std::string>{"rr", "fifo"}));
+  EXPECT_EQ(ParsePolicyNames("all")->size(), Policies().size());
+  EXPECT_EQ(ParsePolicyNames("all")->front(), "hearth");
+}
+
+TEST(RegistryTest, ListsWithNamesThatAreUnknownEmptyOrTwiceAreRefused) {
+  for (const char* text : {"", ",", "fifo,", "fifo,,rr", "FIFO", "fifo, rr", "nope", "all,fifo"}) {
+    const auto parsed = ParsePolicyNames(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().parameter, "scheduler");
+    EXPECT_NE(parsed.error().accepted.find("h-cahrw, "), std::string::npos) << text;
+  }
+  const auto twice = ParsePolicyNames("fifo,rr,fifo");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_NE(twice.error().message.find("fifo is named twice"), std::string::npos);
+}
+
 TEST(RegistryTest, FreeMatricesAreForFlatPoliciesOfBoundedSize) {
   const VirtualPool two({.topology = "core:2 pu:1"});
   PolicyOptions options;

@@ -355,18 +355,6 @@ TEST(SweepTest, AParameterIsSweptOnce) {
   }
 }
 
-TEST(PolicyListTest, UnknownNamesAreRefused) {
-  EXPECT_THAT(ParsePolicies("fifo,rr").value(), ElementsAre("fifo", "rr"));
-  EXPECT_THAT(ParsePolicies("all").value(), ::testing::Contains("h-cahrw"));
-  for (const char* bad : {"", "fifo,", "FIFO", "fifo, rr", "nope"}) {
-    EXPECT_THAT(ParsePolicies(bad).ok() ? "" : ParsePolicies(bad).error().ToString(),
-                HasSubstr("h-cahrw"))
-        << bad;
-  }
-  ASSERT_FALSE(ParsePolicies("fifo,rr,fifo").ok());
-  EXPECT_THAT(ParsePolicies("fifo,rr,fifo").error().ToString(), HasSubstr("twice"));
-}
-
 TEST(ExperimentTest, ATraceKeepsItsTimesUnlessOthersAreAskedFor) {
   std::istringstream in(TraceHeaderLine({.machine = "m", .unit = "gop"}) +
                         TraceUnitLine({.arrival_ms = 1234,

@@ -52,7 +52,7 @@ std::vector<double> FiguresOf(const std::string& policy, const std::string& rule
 }
 
 class RulesTest : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Registry, RulesTest, testing::ValuesIn(ParsePolicies("all").value()),
+INSTANTIATE_TEST_SUITE_P(Registry, RulesTest, testing::ValuesIn(ParsePolicyNames("all").value()),
                          [](const auto& policy) {
                            std::string name = policy.param;
                            std::ranges::replace(name, '-', '_');
