@@ -25,7 +25,7 @@ std::size_t CharacterLength(std::string_view text) {
 bool IsControl(std::string_view character) {
   const auto last = static_cast<std::uint8_t>(character.back());
   if (character.size() == 2) return character.front() == '\xC2' && last < 0xA0;
-  return character.size() == 1 && (last < 0x20 || last == 0x7F);
+  return character.size() == 1 && IsControlByte(character.back());
 }
 
 bool HasControl(std::string_view text) {

@@ -15,6 +15,10 @@ namespace gopmill {
 // well-formed.
 std::size_t CharacterLength(std::string_view text);
 
+// Whether a byte is U+0000 to U+001F or U+007F by itself: what ends lines of protocols. The
+// controls of two bytes, which IsControl knows besides, are not in the way of those.
+constexpr bool IsControlByte(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
 // Whether a well-formed character is U+0000 to U+001F or U+007F to U+009F: it ends lines, or tells
 // a terminal something.
 bool IsControl(std::string_view character);

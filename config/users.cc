@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "base/words.h"
 
 namespace gopmill {
@@ -27,16 +28,11 @@ Error Malformed(std::size_t number) {
                          "NAME:PASSWORD:ROLES with the roles read, publish or read+publish");
 }
 
-// Nobody can log in with one.
-bool HasControlCharacter(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; });
-}
-
 Result<User> ParseOne(std::string_view text, std::size_t number) {
   const std::size_t first = text.find(':');
   const std::size_t last = text.rfind(':');
   if (first == std::string_view::npos || last == first || first == 0 || last == first + 1 ||
-      HasControlCharacter(text)) {
+      std::ranges::any_of(text, &IsControlByte)) {  // nobody can log in with one
     return Malformed(number);
   }
   const std::string_view roles = text.substr(last + 1);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/entity_tag.h"
+#include "base/library_path.h"
 #include "base/log.h"
 #include "server/http/access.h"
 #include "server/http/assets.h"

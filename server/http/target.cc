@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/library_path.h"
 
 namespace gopmill {
 namespace {
@@ -23,8 +23,6 @@ int HexValue(char c) {
   return -1;
 }
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-
 Result<std::string> Decode(std::string_view raw, Plus plus, const std::string& parameter) {
   std::string text;
   text.reserve(raw.size());
@@ -39,25 +37,10 @@ Result<std::string> Decode(std::string_view raw, Plus plus, const std::string& p
     } else if (c == '+' && plus == Plus::kSpace) {
       c = ' ';
     }
-    if (IsControl(c)) return InvalidArgument(parameter, "Control characters are not allowed.");
     text.push_back(c);
   }
-  if (!IsUtf8(text)) return InvalidArgument(parameter, "The text is not valid UTF-8.", "UTF-8");
+  GOPMILL_RETURN_IF_ERROR(CheckRequestText(parameter, text));
   return text;
-}
-
-Status CheckSegment(std::string_view segment) {
-  if (segment.empty()) {
-    return InvalidArgument("path", "The path ends in a slash, or has two of them in a row.",
-                           "a path listed by /v1/sources");
-  }
-  if (segment == "." || segment == "..") {
-    return InvalidArgument("path", "The path must not contain '.' or '..' segments.");
-  }
-  if (segment.find_first_of("/\\") != std::string_view::npos) {
-    return InvalidArgument("path", "A path segment must not contain a slash or a backslash.");
-  }
-  return OkStatus();
 }
 
 Result<std::vector<std::string>> ParsePath(std::string_view path) {
@@ -68,7 +51,7 @@ Result<std::vector<std::string>> ParsePath(std::string_view path) {
     const std::size_t end = std::min(path.find('/'), path.size());
     GOPMILL_ASSIGN_OR_RETURN(std::string segment,
                              Decode(path.substr(0, end), Plus::kLiteral, "path"));
-    GOPMILL_RETURN_IF_ERROR(CheckSegment(segment));
+    GOPMILL_RETURN_IF_ERROR(CheckPathSegment(segment));
     segments.push_back(std::move(segment));
     path.remove_prefix(end);
   }
@@ -114,15 +97,6 @@ std::string_view StripAuthority(std::string_view raw) {
 }
 
 }  // namespace
-
-Status CheckLibraryPath(std::string_view path) {
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    GOPMILL_RETURN_IF_ERROR(CheckSegment(path.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return OkStatus();
-}
 
 Result<RequestTarget> ParseTarget(std::string_view raw) {
   const std::string_view target = StripAuthority(raw);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The request target (RFC 9112 section 3.2), decoded once and strictly: what leaves here is safe to
-// compare and to hand on as a relative library path.
+// compare and to hand on as a relative library path (base/library_path.h).
 //
 // Refused with kInvalidArgument (parameter "path" or the name of the query parameter): escapes that
 // are not %XX, any control character (also encoded), backslashes, an encoded slash, empty segments,
@@ -27,8 +27,5 @@ struct RequestTarget {
 
 // `raw` is in origin form ("/a?b=c") or absolute form ("http://host/a?b=c").
 Result<RequestTarget> ParseTarget(std::string_view raw);
-
-// Whether a decoded path ("dir/movie.mp4") obeys the same rules.
-Status CheckLibraryPath(std::string_view path);
 
 }  // namespace gopmill

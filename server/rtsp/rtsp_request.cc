@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/utf8.h"
 #include "media/target_text.h"
 
 namespace gopmill {
@@ -31,7 +32,7 @@ std::optional<std::string> Decode(std::string_view text, bool plus_is_blank) {
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) return std::nullopt;
+    if (IsControlByte(c)) return std::nullopt;
     decoded += c;
   }
   return decoded;

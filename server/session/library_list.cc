@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/file_name.h"
+#include "base/library_path.h"
 #include "base/log.h"
 #include "base/log_limit.h"
 #include "base/utf8.h"
@@ -95,13 +96,8 @@ void VisitFiles(const std::string& root, const std::function<bool(std::string)>&
   }
 }
 
-// What no request may hold (server/http/target.cc) is not listed.
-bool CanBeAskedFor(std::string_view path) {
-  const auto refused = [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '\\';
-  };
-  return IsUtf8(path) && std::ranges::none_of(path, refused);
-}
+// What no request may hold is not listed.
+bool CanBeAskedFor(std::string_view path) { return CheckLibraryPath(path).ok(); }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/library_path.h"
 #include "base/utf8.h"
 #include "server/http/request_parser.h"
 #include "server/http/routes.h"
