@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "media/source_index.h"
+#include "media/track_kind.h"
 
 namespace gopmill {
 
@@ -40,17 +41,18 @@ class SegmentReader {
   SegmentReader(UniqueFd fd, std::shared_ptr<const SourceIndex> index, std::stop_token stop)
       : fd_(std::move(fd)), stop_(std::move(stop)), index_(std::move(index)) {}
   Status OpenAtStart();
-  Status SeekNear(bool video, std::int64_t first, std::int64_t back_us);
-  Result<std::vector<av::Packet>> Read(bool video, std::int64_t first, std::int64_t end);
-  Result<bool> TryRead(bool video, std::int64_t first, std::int64_t end, std::int64_t back_us,
+  // `kind`, here and below: pictures or sound, what the index has.
+  Status SeekNear(TrackKind kind, std::int64_t first, std::int64_t back_us);
+  Result<std::vector<av::Packet>> Read(TrackKind kind, std::int64_t first, std::int64_t end);
+  Result<bool> TryRead(TrackKind kind, std::int64_t first, std::int64_t end, std::int64_t back_us,
                        std::vector<av::Packet>& packets);
-  Result<Landing> LandAt(bool video, std::int64_t first, std::int64_t back_us);
-  Result<bool> NextOf(bool video, AVPacket& packet);
-  void Place(bool video, std::int64_t number, AVPacket& packet) const;
-  [[nodiscard]] std::uint64_t FingerprintAt(bool video, std::int64_t number) const;
-  [[nodiscard]] std::int64_t NumberOf(bool video, std::uint64_t fingerprint,
+  Result<Landing> LandAt(TrackKind kind, std::int64_t first, std::int64_t back_us);
+  Result<bool> NextOf(TrackKind kind, AVPacket& packet);
+  void Place(TrackKind kind, std::int64_t number, AVPacket& packet) const;
+  [[nodiscard]] std::uint64_t FingerprintAt(TrackKind kind, std::int64_t number) const;
+  [[nodiscard]] std::int64_t NumberOf(TrackKind kind, std::uint64_t fingerprint,
                                       std::int64_t near) const;
-  void KeepRow(bool video, std::int64_t last, Landing& landing) const;
+  void KeepRow(TrackKind kind, std::int64_t last, Landing& landing) const;
 
   const UniqueFd fd_;  // shares its place in the file with the source's
   const std::stop_token stop_;
