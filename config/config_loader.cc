@@ -3,13 +3,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "base/dump_json.h"
 #include "config/settings.h"
+#include "config/small_file.h"
 
 namespace gopmill {
 namespace {
@@ -19,19 +19,12 @@ constexpr const char* kFileVariable = "GOPMILL_CONFIG";
 
 // The file's text; nullopt with a problem when it cannot be had.
 std::optional<std::string> ReadFile(const std::string& path, std::vector<ConfigProblem>& problems) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    problems.push_back({path, "The config file cannot be opened."});
-    return std::nullopt;
-  }
-  std::string text(kMaxFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (file.bad() || text.size() > kMaxFileBytes) {
-    problems.push_back({path, "The config file cannot be read or is larger than 1 MiB."});
-    return std::nullopt;
-  }
-  return text;
+  auto text = ReadSmallFile(path, kMaxFileBytes);
+  if (text.ok()) return *std::move(text);
+  const bool opened = text.error().code != Code::kNotFound;
+  problems.push_back({path, opened ? "The config file cannot be read or is larger than 1 MiB."
+                                   : "The config file cannot be opened."});
+  return std::nullopt;
 }
 
 void ApplyText(const Setting& setting, const std::string& value, const std::string& place,

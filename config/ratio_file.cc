@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "config/small_file.h"
 
 namespace gopmill {
 namespace {
@@ -22,15 +23,10 @@ Error Wrong(const std::string& file, const std::string& what) {
 }
 
 Result<std::string> ReadSmall(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(kMaxRatioFileBytes + 1, '\0');
-  // A folder opens but does not read.
-  if (!in || (!in.read(text.data(), static_cast<std::streamsize>(text.size())) && in.bad())) {
-    return Wrong(file, "The file cannot be read.");
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMaxRatioFileBytes) return Wrong(file, "The file is larger than 4 MiB.");
-  return text;
+  auto text = ReadSmallFile(file, kMaxRatioFileBytes);
+  if (text.ok()) return text;
+  const bool large = text.error().code == Code::kResourceExhausted;
+  return Wrong(file, large ? "The file is larger than 4 MiB." : "The file cannot be read.");
 }
 
 // Flat lists of numbers only: anything deeper would be refused anyway, but by recursion.
