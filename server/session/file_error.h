@@ -22,4 +22,11 @@ inline Error FileError(const std::string& doing, int code) {
   return Error{.code = kind, .message = doing + ": " + std::strerror(code) + ".", .native = code};
 }
 
+// The same of the file that a command line names as its input.
+inline Error InputError(const std::string& doing, int code) {
+  Error error = FileError(doing, code);
+  error.parameter = "input";
+  return error;
+}
+
 }  // namespace gopmill

@@ -229,13 +229,7 @@ Progress PackagedProgress(double done, std::int64_t bytes, const SegmentGrid& gr
                     .out_seconds = static_cast<double>(frames) / fps,
                     .total_seconds = static_cast<double>(grid.frames()) / fps,
                     .bytes = bytes};
-  if (elapsed > 0) {
-    progress.fps = static_cast<double>(frames) / elapsed;
-    progress.speed = progress.out_seconds / elapsed;
-  }
-  if (progress.speed > 0) {
-    progress.eta_seconds = (progress.total_seconds - progress.out_seconds) / progress.speed;
-  }
+  progress.AddRates(elapsed);
   return progress;
 }
 
@@ -252,16 +246,9 @@ Result<Input> FindInput(const std::string& path) {
     return InvalidArgument("input", "'" + path + "' is no file; segments are read from any place.",
                            "a media file");
   }
-  if (code) {
-    return Error{.code = Code::kNotFound,
-                 .message = "The source '" + path + "' cannot be opened: " + code.message() + "."};
-  }
+  if (code) return InputError("The source '" + path + "' cannot be opened", code.value());
   const UniqueFd readable(open(real.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!readable.valid()) {
-    Error error = FileError("The source '" + path + "' cannot be opened", errno);
-    error.parameter = "input";
-    return error;
-  }
+  if (!readable.valid()) return InputError("The source '" + path + "' cannot be opened", errno);
   const std::filesystem::path given(path);
   return Input{.folder = given.has_parent_path() ? given.parent_path().string() : ".",
                .name = given.filename()};

@@ -33,12 +33,6 @@ constexpr std::chrono::milliseconds kProgressInterval{100};
 
 constexpr int kPollMillis = 50;
 
-Error SourceError(const std::string& doing, int code) {
-  Error error = FileError(doing, code);
-  error.parameter = "input";
-  return error;
-}
-
 // A pipe with a name has nothing to read until somebody writes to it, and opening it would wait for
 // that where nothing can interrupt it.
 Status AwaitWriter(int fd, const std::stop_token& stop) {
@@ -48,7 +42,7 @@ Status AwaitWriter(int fd, const std::stop_token& stop) {
   }
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
-    return SourceError("The source cannot be read", errno);
+    return InputError("The source cannot be read", errno);
   }
   return OkStatus();
 }
@@ -56,7 +50,7 @@ Status AwaitWriter(int fd, const std::stop_token& stop) {
 Result<UniqueFd> OpenInput(const std::string& path, const std::stop_token& stop) {
   if (path == "-") return UniqueFd(dup(STDIN_FILENO));
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return SourceError("The source '" + path + "' cannot be opened", errno);
+  if (!fd.valid()) return InputError("The source '" + path + "' cannot be opened", errno);
   struct stat status {};
   if (fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
     return InvalidArgument("input", "'" + path + "' is a folder.", "a media file or -");
@@ -140,13 +134,7 @@ Progress ProgressOf(const StreamSnapshot& s) {
     p.frames_done = s.frames_analysed;
     p.out_seconds = static_cast<double>(p.frames_done) / s.plan->grid.fps().ToDouble();
   }
-  if (elapsed > 0) {
-    p.fps = static_cast<double>(p.frames_done) / elapsed;
-    p.speed = p.out_seconds / elapsed;
-  }
-  if (p.speed > 0 && p.total_seconds > p.out_seconds) {
-    p.eta_seconds = (p.total_seconds - p.out_seconds) / p.speed;
-  }
+  p.AddRates(elapsed);
   return p;
 }
 
@@ -209,6 +197,14 @@ Status Verify(const std::string& path, const StreamSnapshot& end, const std::sto
 }
 
 }  // namespace
+
+void Progress::AddRates(double elapsed_seconds) {
+  if (elapsed_seconds > 0) {
+    fps = static_cast<double>(frames_done) / elapsed_seconds;
+    speed = out_seconds / elapsed_seconds;
+  }
+  if (speed > 0 && total_seconds > out_seconds) eta_seconds = (total_seconds - out_seconds) / speed;
+}
 
 Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
                                       const ProgressCallback& progress) {

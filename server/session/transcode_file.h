@@ -35,6 +35,9 @@ struct Progress {
   double out_seconds = 0, total_seconds = 0;       // total 0 = unknown
   double fps = 0, speed = 0, eta_seconds = 0;      // eta 0 = unknown
   std::int64_t bytes = 0;
+
+  // What follows from these and the time that has passed: fps, speed and when it ends.
+  void AddRates(double elapsed_seconds);
 };
 
 struct TranscodeReport {

@@ -172,6 +172,8 @@ def mistakes_are_told_and_leave_nothing(folder):
               f"{source} {out} {options}: {result.returncode} {result.stderr}")
     check({path.name for path in folder.iterdir()} == before, "something is left")
     check((taken / "mine.txt").read_text() == "mine", "what was there is kept")
+    failure = json.loads(package(folder / "nothing.mkv", folder / "out", one, "--json", "-").stdout)["error"]
+    check((failure["code"], failure["parameter"]) == ("not-found", "input"), f"no source: {failure}")
     result = package(movie, folder / "out", one, "--json", str(folder / "none/x.json"))
     check(result.returncode == 2 and "cannot be written" in result.stderr, f"json: {result.returncode} {result.stderr}")
     check({path.name for path in folder.iterdir()} == before, "found before the work")
