@@ -53,6 +53,10 @@ Error InternalError(std::string message, int native) {
 
 Error Cancelled() { return Error{.code = Code::kCancelled, .message = "Cancelled."}; }
 
+Error ShuttingDown() {
+  return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
+}
+
 namespace internal {
 void AbortOnBadAccess(const char* what) {
   std::fprintf(stderr, "gopmill: internal error: %s\n", what);

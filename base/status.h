@@ -116,6 +116,8 @@ Error InvalidArgument(std::string parameter, std::string message, std::string ac
 Error InternalError(std::string message, int native = 0);
 // The caller asked for the end.
 Error Cancelled();
+// Whoever asks comes too late, and may find another server in its place.
+Error ShuttingDown();
 
 }  // namespace gopmill
 

@@ -75,9 +75,7 @@ class Scheduler::Core final : public ExecutorListener {
     const TimePoint now = SteadyNow();
     {
       const MutexLock lock(inbox_mutex_);
-      if (!open_) {
-        return Error{.code = Code::kUnavailable, .message = "The scheduler is shutting down."};
-      }
+      if (!open_) return ShuttingDown();
       inbox_.emplace_back(JobArrived{spec, std::move(job), now});
       if (std::exchange(driven_, true)) return OkStatus();
     }

@@ -28,6 +28,9 @@ constexpr const char* kPagePolicy =
     "media-src 'self' blob: data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+// Not only at its end, as ShuttingDown() says.
+constexpr const char* kNotServing = "The server is starting or stopping.";
+
 // One request on its way through its handler.
 struct Call {
   const HttpRequest& request;
@@ -66,8 +69,7 @@ HttpResponse StreamHead(Result<std::string> content_type) {
 
 std::optional<HttpResponse> NotServing(const Call& call) {
   if (!call.context.draining && call.context.service.Ready()) return std::nullopt;
-  return ErrorResponse(
-      {Code::kUnavailable, "The server is starting or stopping and takes no new streams."});
+  return ErrorResponse({Code::kUnavailable, kNotServing});
 }
 
 Reply Transcode(Call& call) {
@@ -197,8 +199,7 @@ Reply Ready(const Call& call) {
   const Service& service = call.context.service;
   const bool up = !call.context.draining && service.Ready();
   if (up && service.LibraryReadable()) return Json("{\"ready\":true}\n");
-  return ErrorResponse({Code::kUnavailable, up ? "The library cannot be read."
-                                               : "The server is starting or stopping."});
+  return ErrorResponse({Code::kUnavailable, up ? "The library cannot be read." : kNotServing});
 }
 
 Reply AssetFile(const Call& call, std::string_view name) {

@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "server/session/refusals.h"
-
 namespace gopmill {
 namespace {
 

@@ -13,7 +13,6 @@
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/track_caps.h"
 #include "server/session/live_name.h"
-#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {

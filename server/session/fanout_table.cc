@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/thread.h"
-#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {

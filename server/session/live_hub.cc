@@ -11,7 +11,6 @@
 #include "base/utc_time.h"
 #include "media/ingest.h"
 #include "server/session/plan_json.h"
-#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "codec/picture_sheet.h"
 #include "server/session/context_use.h"
-#include "server/session/refusals.h"
 #include "server/session/stream_ids.h"
 
 namespace gopmill {

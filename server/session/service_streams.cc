@@ -17,11 +17,6 @@
 namespace gopmill {
 namespace {
 
-Error Draining() {
-  return Error{.code = Code::kUnavailable,
-               .message = "The server is shutting down and takes no new streams."};
-}
-
 // Whoever sends packets by a protocol of its own (RTSP) sends them in the order of display, as
 // cameras do, unless asked otherwise: that is sooner by three pictures.
 bool WantsBFrames(const TargetRequest& request, bool live, StreamSink& sink) {
@@ -166,7 +161,7 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
 
 Status MediaService::Publish(const std::string& name, const std::string& from, UniqueFd body,
                              JsonCallback done) {
-  if (!Ready()) return Draining();
+  if (!Ready()) return ShuttingDown();
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
   const SourceOptions options{.texts = TextUse::kWebVtt,
                               .audio = {.all = true},
@@ -184,7 +179,7 @@ Status MediaService::Publish(const std::string& name, const std::string& from, U
 Status MediaService::PublishPackets(const std::string& name, const std::string& from,
                                     std::shared_ptr<PacketFeed> feed, Takeover takeover,
                                     JsonCallback done) {
-  if (!Ready()) return Draining();
+  if (!Ready()) return ShuttingDown();
   return live_.Publish(
       name, from,
       [feed = std::move(feed)](const std::stop_token& stop) {
@@ -231,7 +226,7 @@ Result<StreamId> MediaService::Admit(SessionSpec spec, std::optional<StreamId> p
 // Of streams that readers share each reader counts, and not the stream. Those that are replaced do
 // not count, unless they have become so many that they do not seem to end.
 Status MediaService::CheckRoom() {
-  if (draining_) return Draining();
+  if (draining_) return ShuttingDown();
   const auto ending =
       std::min<std::int64_t>(std::ssize(replaced_), std::max(config_.streams.max, kFewestReplaced));
   const auto used =
@@ -266,7 +261,7 @@ Status MediaService::CancelStream(StreamId id) {
 
 PartTicket MediaService::OpenPart(PartRequest request, PartCallback done) {
   if (!Ready()) {
-    done(Draining());
+    done(ShuttingDown());
     return 0;
   }
   if (request.path.starts_with(kLivePrefix)) {
