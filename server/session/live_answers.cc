@@ -13,7 +13,6 @@
 namespace gopmill {
 namespace {
 
-constexpr const char* kHlsType = "application/vnd.apple.mpegurl";
 // Parts that a player may ask for ahead of the newest one (RFC 8216bis 6.2.5.2).
 constexpr std::int64_t kAdvanceParts = 3;
 // A segment never changes, and can be had for twice as long as it is listed: caches may keep it for
@@ -204,8 +203,8 @@ LivePresentation::Answered LivePresentation::Manifest(const LiveAsk& ask) {
         .available_from = first.wall + std::chrono::duration_cast<WallTime::duration>(behind - at),
         .behind = behind};
   }
-  dash_->now = WallTime::clock::now();
-  return Text(ask, "application/dash+xml", LiveManifest(View(), periods_, *dash_));
+  dash_->now = WallNow();
+  return Text(ask, kDashType, LiveManifest(View(), periods_, *dash_));
 }
 
 std::size_t LivePresentation::RenderedAt(const LiveAsk& ask, std::size_t track) const {

@@ -114,7 +114,7 @@ void LivePresentation::NoteDelay(std::size_t index) {
   const LiveSegment& segment = track.segments().back();
   const bool broke_off = setup_.clock->newest() != segment.stretch;
   if (index >= setup_.terms.targets.size() || broke_off) return;
-  const Duration since = WallTime::clock::now() - segment.wall;
+  const Duration since = WallNow() - segment.wall;
   delays_.Add(segment.number, since - FromSeconds(track.Seconds(segment.ticks)));
 }
 

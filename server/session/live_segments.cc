@@ -22,8 +22,8 @@ LiveSegments::LiveSegments(const LiveSegmentOptions& options, Scheduler& schedul
       hooks_(std::move(hooks)),
       thumbnails_(scheduler, hooks_.observer) {
   // Versions of an earlier process are not taken for ours.
-  next_version_ = static_cast<std::uint64_t>(WallTime::clock::now().time_since_epoch() /
-                                             std::chrono::milliseconds(1));
+  next_version_ =
+      static_cast<std::uint64_t>(WallNow().time_since_epoch() / std::chrono::milliseconds(1));
 }
 
 Status LiveSegments::Start() {

@@ -108,17 +108,17 @@ Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
   MediaPart part;
   switch (name.kind) {
     case PartKind::kMaster:
-      part.content_type = "application/vnd.apple.mpegurl";
+      part.content_type = kHlsType;
       text = MasterPlaylist(movie);
       break;
     case PartKind::kPlaylist:
-      part.content_type = "application/vnd.apple.mpegurl";
+      part.content_type = kHlsType;
       text = name.track == PartTrack::kThumbnails
                  ? ThumbnailPlaylist(movie)
                  : MediaPlaylist(movie, name.track, name.rendition);
       break;
     case PartKind::kManifest: {
-      part.content_type = "application/dash+xml";
+      part.content_type = kDashType;
       GOPMILL_ASSIGN_OR_RETURN(text, DashManifest(movie, sounds));
       break;
     }

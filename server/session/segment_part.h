@@ -28,7 +28,10 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name);
 // Whether TextPart makes it: playlists, manifests, headers, subtitles.
 bool IsAtHand(const PartName& name);
 const char* SegmentType(const PartName& name);  // "video/mp4"
-std::string TagOf(std::string_view digest);     // the field of HTTP, quoted
+// Of playlists (RFC 8216 section 4) and of manifests (ISO/IEC 23009-1 annex C).
+inline constexpr const char* kHlsType = "application/vnd.apple.mpegurl";
+inline constexpr const char* kDashType = "application/dash+xml";
+std::string TagOf(std::string_view digest);  // the field of HTTP, quoted
 // A part that is at hand and exists. `sounds`: for a manifest (DashManifest). kUnsupported where it
 // would be larger than kMaxPlaylistBytes.
 Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
