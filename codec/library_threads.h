@@ -14,8 +14,13 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "media/target.h"
 
 namespace gopmill {
+
+// Threads that the encoder's library starts for itself when it is opened with one, and room for
+// those of others who start theirs just then; 0 = none.
+int ThreadsOfLibrary(VideoCodec codec);
 
 class LibraryThreads {
  public:

@@ -49,19 +49,6 @@ double Unspent(const EncoderSpec& spec) {
   return spec.codec == VideoCodec::kMpeg4 ? kUnspentMpeg4 : kUnspentX264;
 }
 
-// Threads that the library starts when it is opened, and some for others who start theirs just
-// then: where it gets fewer, SVT-AV1 (1.4, 16 of them) and x265 (3.5, one or two) wait for ever.
-int ThreadsOfLibrary(VideoCodec codec) {
-  switch (codec) {
-    case VideoCodec::kAv1: return 20;
-    case VideoCodec::kHevc: return 4;
-    case VideoCodec::kH264:
-    case VideoCodec::kVp9:
-    case VideoCodec::kMpeg4: return 0;
-  }
-  return 0;
-}
-
 // As avcodec_open2.
 Status OpenLibrary(AVCodecContext& context, const AVCodec* codec, VideoCodec kind) {
   const auto open = [&]() -> Status {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "codec/library_threads.h"
 #include "server/session/stream_ids.h"
 
 namespace gopmill {
@@ -42,11 +43,6 @@ void ReportCancelled(Mailbox& mailbox, UnitId unit, std::optional<Error> error) 
 
 // The one that brings the decoder goes first.
 bool BringsDecoder(const UnitOrder& order) { return order.task.run.selector != nullptr; }
-
-// The job's own thread does not tell what these cost.
-bool HasOwnThreads(VideoCodec codec) {
-  return codec == VideoCodec::kHevc || codec == VideoCodec::kAv1;
-}
 
 // The unit as one job: what all of them cost, and due with the first of them.
 JobSpec SumOf(std::span<const JobSpec> specs) {
@@ -350,7 +346,8 @@ void DecodeGroup::SubmitTogether(Unit unit, const UnitJob::ReportHandler& on_rep
 UnitJob::ReportHandler DecodeGroup::Noting(const UnitTask& task, std::size_t part) {
   const double seconds =
       static_cast<double>(task.input->spec.frame_count()) / task.plan->grid.fps().ToDouble();
-  const bool own_threads = HasOwnThreads(task.plan->target.vcodec);
+  // The job's own thread does not tell what these cost.
+  const bool own_threads = ThreadsOfLibrary(task.plan->target.vcodec) > 0;
   return [self = shared_from_this(), part, seconds, own_threads](const JobReport& report,
                                                                  Duration waited) {
     if (report.outcome != JobOutcome::kDone) return;
