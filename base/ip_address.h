@@ -25,6 +25,13 @@ inline Status CheckIpAddress(const std::string& setting, const std::string& addr
                          "an IPv4 or IPv6 literal");
 }
 
+// "rtmp://[::1]:1935": an IPv6 literal is in brackets there (RFC 3986 section 3.2.2).
+inline std::string UrlOf(std::string_view scheme, const std::string& address, int port) {
+  const bool ipv6 = address.find(':') != std::string::npos;
+  return std::string(scheme) + "://" + (ipv6 ? "[" + address + "]" : address) + ":" +
+         std::to_string(port);
+}
+
 // Of an IPv4 or IPv6 literal: whether only this machine reaches it.
 inline bool IsLoopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1";

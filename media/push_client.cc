@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ip_address.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -44,10 +45,7 @@ bool HasPushProtocol(PushProtocol protocol) {
 }
 
 std::string PushUrl(const PushAddress& address) {
-  const bool ipv6 = address.address.find(':') != std::string::npos;
-  return std::string(PushProtocolName(address.protocol)) + "://" +
-         (ipv6 ? "[" + address.address + "]" : address.address) + ":" +
-         std::to_string(address.port);
+  return UrlOf(PushProtocolName(address.protocol), address.address, address.port);
 }
 
 PushClient::PushClient(Duration silence, std::stop_token stop)

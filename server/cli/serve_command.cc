@@ -120,11 +120,6 @@ HttpOptions HttpOptionsOf(const ServerConfig& config, const Users& users) {
   return options;
 }
 
-std::string Url(std::string_view scheme, const std::string& address, int port) {
-  const bool ipv6 = address.find(':') != std::string::npos;
-  return fmt::format("{}://{}:{}", scheme, ipv6 ? "[" + address + "]" : address, port);
-}
-
 // The RTSP server, or null where it is off. The default port is not worth failing for: another
 // server may have it, or this build no RTSP. A port that was asked for is.
 Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, const Users& users,
@@ -141,7 +136,7 @@ Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, const 
   options.publisher_timeout = std::chrono::seconds(settings.publisher_timeout_seconds);
   auto server = RtspServer::Start(options, service);
   if (server.ok()) {
-    WriteStderr("listening on " + Url("rtsp", settings.address, (*server)->port()) + "\n");
+    WriteStderr("listening on " + UrlOf("rtsp", settings.address, (*server)->port()) + "\n");
     return server;
   }
   if (loaded.origins.contains("/rtsp/port")) return server.error();
@@ -294,7 +289,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   auto rtmp = StartPush(PushProtocol::kRtmp, config, **service);
   if (!rtmp.ok()) return FailStart(rtmp.error());
 
-  WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
+  WriteStderr("listening on " + UrlOf("http", config.http.address, (*server)->port()) + "\n");
   Running running{**service, **server, rtsp->get(), config};
   WaitForEnd(args, queue, terminal, running);
 
