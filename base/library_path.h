@@ -4,8 +4,7 @@
 // rule, so that nothing is listed that is then refused, and nothing is opened that leads elsewhere.
 //
 // Such a path is text of a request: UTF-8 without control characters. Its segments are not empty,
-// not
-// "." or "..", and have no backslash; so it is relative and stays below its folder but for
+// not "." or "..", and have no backslash; so it is relative and stays below its folder but for
 // symlinks.
 //
 // Thread-safety: safe (pure functions).

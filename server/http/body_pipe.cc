@@ -2,27 +2,20 @@
 #include "server/http/body_pipe.h"
 
 #include <event2/event.h>
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
+
+#include "base/pipe.h"
 
 namespace gopmill {
 
 Result<std::unique_ptr<BodyPipe>> BodyPipe::Open(event_base* base, std::function<void()> on_room,
                                                  UniqueFd& reader) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error{.code = Code::kUnavailable,
-                 .message = "The server has no room for another upload.",
-                 .native = errno};
-  }
-  reader = UniqueFd(ends[0]);
-  UniqueFd writer(ends[1]);
-  fcntl(writer.get(), F_SETFL, O_NONBLOCK);
-  std::unique_ptr<BodyPipe> pipe(new BodyPipe(std::move(writer), std::move(on_room)));
+  GOPMILL_ASSIGN_OR_RETURN(Pipe ends, OpenUploadPipe(PipeReader::kWaits));
+  reader = std::move(ends.reader);
+  std::unique_ptr<BodyPipe> pipe(new BodyPipe(std::move(ends.writer), std::move(on_room)));
   pipe->writable_.reset(
       event_new(base, pipe->writer_.get(), EV_WRITE, &BodyPipe::OnWritable, pipe.get()));
   GOPMILL_CHECK(pipe->writable_ != nullptr);

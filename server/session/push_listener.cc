@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/push_listener.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,8 +13,8 @@
 
 #include "base/ip_address.h"
 #include "base/log.h"
+#include "base/pipe.h"
 #include "base/thread.h"
-#include "server/session/file_error.h"
 #include "server/session/live_hub.h"
 
 namespace gopmill {
@@ -121,13 +119,11 @@ void PushListener::Run(const std::stop_token& stop) {
 // Through a pipe, like the body of an HTTP publisher. An error where the client is refused; what
 // ends one that was taken is in the log.
 Status PushListener::Publish(PushClient& client, const std::stop_token& stop) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return FileError("There is no pipe for it", errno);
-  UniqueFd reader(ends[0]);
-  const UniqueFd writer(ends[1]);
-  fcntl(writer.get(), F_SETFL, O_NONBLOCK);
+  GOPMILL_ASSIGN_OR_RETURN(Pipe pipe, OpenUploadPipe(PipeReader::kWaits));
+  const UniqueFd writer = std::move(pipe.writer);
   GOPMILL_RETURN_IF_ERROR(service_.Publish(options_.name, PushUrl(options_.address),
-                                           std::move(reader), [](const Result<std::string>&) {}));
+                                           std::move(pipe.reader),
+                                           [](const Result<std::string>&) {}));
   std::vector<std::uint8_t> buffer(kReadBytes);
   while (true) {
     const auto got = client.Read(buffer);

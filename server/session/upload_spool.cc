@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/pipe.h"
 #include "base/write_whole.h"
 #include "media/late_index.h"
 
@@ -42,20 +43,6 @@ Error TooSlow() {
   return {.code = Code::kDeadlineExceeded,
           .message = "The upload came too slowly to be kept until it is whole.",
           .accepted = fmt::format("{} KiB a second", kSlowestUpload >> 10U)};
-}
-
-struct Pipe {
-  UniqueFd reader, writer;
-};
-
-Result<Pipe> MakePipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Error{.code = Code::kUnavailable,
-                 .message = "The server has no room for another upload.",
-                 .native = errno};
-  }
-  return Pipe{.reader = UniqueFd(ends[0]), .writer = UniqueFd(ends[1])};
 }
 
 // Copies what waits in a pipe and leaves it there; nothing where it is no pipe.
@@ -110,7 +97,7 @@ namespace {
 
 // Whether the body has to be had whole. Waits for as many bytes as tell it.
 Result<bool> IsLate(int body, UploadPatience& patience) {
-  GOPMILL_ASSIGN_OR_RETURN(const Pipe copy, MakePipe());
+  GOPMILL_ASSIGN_OR_RETURN(const Pipe copy, OpenUploadPipe(PipeReader::kGoesOn));
   // Any pipe has room for what tells it (two pages, of which at least half is used).
   std::array<std::uint8_t, 2 * kMostBeforeIndex> room;
   std::size_t before = 0;
