@@ -13,8 +13,8 @@
 # statistics over code that shorter cases run, too, and what the sanitizer itself cannot stand. SHARDS:
 # in how many runs of the program a sanitizer build has its cases. BUSY: a case keeps two CPUs busy, and
 # counts as two of those that ctest runs at once. It begins what costs most (COST) first: busy scripts,
-# scripts that wait for players and live streams, busy cases, all others. So there is something beside
-# the busy ones that waits, and nothing long at the end.
+# scripts that wait for players and live streams, busy cases, all others; so nothing long comes at the
+# end. The numbers are more than the seconds that ctest has measured, which it takes for the others.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -36,7 +36,7 @@ function(gopmill_test)
   set(ARG_COST 0)
   if(ARG_BUSY)
     set(ARG_PROCESSORS 2)
-    set(ARG_COST 1)
+    set(ARG_COST 1000)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
@@ -115,10 +115,10 @@ endmacro()
 function(gopmill_script_test)
   cmake_parse_arguments(ARG "SERIAL;BUSY" "NAME;TIMEOUT" "COMMAND;LABELS" ${ARGN})
   set(ARG_PROCESSORS 1)
-  set(ARG_COST 2)
+  set(ARG_COST 2000)
   if(ARG_BUSY)
     set(ARG_PROCESSORS 2)
-    set(ARG_COST 3)
+    set(ARG_COST 3000)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)

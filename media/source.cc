@@ -366,6 +366,7 @@ Status Source::SeekBefore(Rational seconds) {
 }
 
 Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
+  if (!format) return LeftBehindError();
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const int code, packets.Read(format, stop, packet));
     if (code < 0) {

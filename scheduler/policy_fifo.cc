@@ -2,10 +2,9 @@
 //
 // fifo: one shared queue; a worker that has nothing to do takes the oldest unit,
 //     argmin of arrival over the heads of all lines.
-// Binds late:
-// nothing is ever put behind a running unit, so no worker is idle while units wait, and units leave
-// in the order of arrival. No warmth. Among several idle workers the one that has been idle for
-// longest is taken. O(1) per decision.
+// Binds late: nothing is ever put behind a running unit, so no worker is idle while units wait, and
+// units leave in the order of arrival. No warmth. Among several idle workers the one that has been
+// idle for longest is taken. O(1) per decision.
 // Source: one queue for several servers (M/M/k, M/D/1 are what the simulator is validated by);
 // "locking" in J. D. Salehi, J. F. Kurose, D. Towsley, "Scheduling for Cache Affinity in
 // Parallelized Communication Protocols", UMass CMPSCI TR 94-75, 1994.

@@ -136,6 +136,9 @@ std::optional<double> ParseNumber(const std::string& text) {
 
 Status AssignWhole(Experiment& experiment, const Setter& setter, const std::string& value) {
   const auto number = ParseDigits(value);
+  if (!number && !value.empty() && std::ranges::all_of(value, IsDigit)) {
+    return BadValue(setter.doc, value);
+  }
   if (!number) {
     return InvalidArgument(std::string(setter.doc.name),
                            "\"" + value.substr(0, 80) + "\" is not a whole number.",

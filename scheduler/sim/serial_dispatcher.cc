@@ -2,6 +2,7 @@
 #include "scheduler/sim/serial_dispatcher.h"
 
 #include <utility>
+#include <variant>
 
 namespace gopmill::sim {
 

@@ -8,6 +8,7 @@
 #include "server/bench/workload.h"
 
 namespace gopmill::bench {
+
 std::string ListText() {
   std::string text = "policies:\n";
   for (const PolicyEntry& policy : Policies()) {

@@ -189,12 +189,14 @@ Status IngestLoop::OnItem(EndOfSource end) {
   return OkStatus();
 }
 
-// What decoders and encoders hold back.
+// What decoders and encoders hold back, of each; the first error.
 Status IngestLoop::FinishSounds() {
+  Status finished = OkStatus();
   for (std::size_t i = 0; i < sounds_.size(); ++i) {
-    GOPMILL_RETURN_IF_ERROR(FeedAudio(i, nullptr));
+    const Status one = FeedAudio(i, nullptr);
+    if (finished.ok()) finished = one;
   }
-  return OkStatus();
+  return finished;
 }
 
 void IngestLoop::End(EndOfSource end, std::optional<Error> reason) {

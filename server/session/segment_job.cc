@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "codec/audio_segment.h"
 #include "codec/picture_sheet.h"
 #include "codec/unit_transcoder.h"
@@ -68,7 +69,7 @@ Result<MadeSegments> SegmentJob::MakePicturesWith(std::unique_ptr<FrameSelector>
   return made;
 }
 
-// From the key picture, where going on came to nothing: `first` is what that has cost.
+// From the key picture, where going on came to nothing: `first` is what is known of its cost.
 Result<MadeSegments> SegmentJob::MakeAnew(const UnitStats& first, ContextCache& cache) {
   std::unique_ptr<FrameSelector> none;
   GOPMILL_ASSIGN_OR_RETURN(MadeSegments made, MakePicturesWith(none, cache));
@@ -90,9 +91,16 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   if (work.fed_before) run = runs_.Take(KeyOf(*work.movie, work.name));
   const bool goes_on = run != nullptr;
   Result<MadeSegments> made = MakePicturesWith(run, use.cache());
-  if (!made.ok() && (!goes_on || made.error().code == Code::kCancelled)) return made;
-  if (!made.ok()) return MakeAnew(UnitStats{}, use.cache());
-  if (!made->stats.flawless_run) return goes_on ? MakeAnew(made->stats, use.cache()) : made;
+  if (!made.ok()) {
+    if (!goes_on || made.error().code == Code::kCancelled) return made;
+    spdlog::warn("segment {} of the movie v={} is made anew, as it could not go on: {}",
+                 work.name.number, work.movie->version, made.error().message);
+    return MakeAnew(UnitStats{}, use.cache());
+  }
+  if (!made->stats.flawless_run) {
+    if (!goes_on) return made;
+    return MakeAnew(made->stats, use.cache());
+  }
   // One that has come meanwhile is for nobody any more.
   if (work.fed_before && !goes_on) runs_.Take(KeyOf(*work.movie, work.name));
   if (run) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/policy_registry.h"
 #include "scheduler/sim/experiment.h"
 #include "scheduler/sim/report.h"
 #include "scheduler/sim/simulation.h"
@@ -117,7 +118,7 @@ TEST(DecisionTimeTest, EveryPolicyDoesAllTheWork) {
   experiment.classes = "live:5,vod:3,batch:1";
   experiment.decision_us = 3000;
   const PreparedExperiment prepared = Prepare(experiment).value();
-  const std::vector<std::string> policies = ParsePolicies("all").value();
+  const std::vector<std::string> policies = ParsePolicyNames("all").value();
   for (const std::string& policy : policies) {
     SimulationParams params = prepared.params;
     params.policy = policy;

@@ -24,6 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Refusal(const std::string& name, const std::string& value) {
   Experiment experiment;
@@ -56,6 +57,7 @@ TEST(ExperimentTest, WholeNumbersAreDigitsOfDecimals) {
                   AllOf(HasSubstr(std::string("\"") + bad + "\" is not a whole number."),
                         HasSubstr(std::string("parameter: ") + name)));
     }
+    EXPECT_THAT(Refusal(name, "99999999999999"), Not(HasSubstr("is not a whole number"))) << name;
   }
   EXPECT_EQ(experiment.workers, 10);
   EXPECT_EQ(experiment.gops, 10);
