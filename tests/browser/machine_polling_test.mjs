@@ -99,7 +99,10 @@ async function waitsForWhoIsRefused(browser) {
   for (const hidden of [true, false]) await hide(page, hidden);
   await page.clock.runFor(1000);
   assert.equal(asked, 1, 'another tab and back');
+  // That it was opened is told to the page when its thread comes to it.
+  const again = page.waitForResponse('**/v1/workers');
   for (const times of [1, 2]) await page.click('#machine summary');
+  await again;
   await page.clock.runFor(1000);
   assert.equal(asked, 2, 'closed and opened');
   await page.unroute('**/v1/workers');
