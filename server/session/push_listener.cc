@@ -108,9 +108,10 @@ void PushListener::Run(const std::stop_token& stop) {
     if (served.ok() || served.error().code == Code::kDeadlineExceeded || stop.stop_requested()) {
       continue;
     }
-    if (log_limit_.Allows()) {
-      spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
-                   served.error().message);
+    const std::string& why = served.error().message;
+    if (log_limit_.Allows() || why != told_) {
+      spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address), why);
+      told_ = why;
     }
     SleepUntil(SteadyNow() + kPause, stop);  // who is refused may come again at once
   }

@@ -42,7 +42,8 @@ class PushListener {
   Status Publish(PushClient& client, const std::stop_token& stop);
 
   const PushOptions options_;
-  LogLimit log_limit_{std::chrono::seconds(10)};
+  LogLimit log_limit_{std::chrono::seconds(10)};  // of the same words
+  std::string told_;                              // last; of the listener's thread
   Service& service_;
   std::jthread thread_;
 };

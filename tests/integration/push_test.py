@@ -127,6 +127,24 @@ def one_who_says_nothing_is_left(server, url, movie):
     end(publisher(server, "rtmp", url, movie, "rtmp"))
 
 
+def one_whose_name_is_taken_is_told_of_seldom(server, url, movie):
+    """An encoder that comes again at once would fill the log with what its first line said."""
+    wait_until(lambda: not server.live("rtmp")["publishing"], 15, "the client before is still there")
+    holder = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-re", "-i", movie, "-c", "copy", "-f", "mpegts",
+                               "-method", "PUT", f"{server.base}/v1/live/rtmp"], stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: server.live("rtmp")["publishing"], 15, "a publisher by HTTP is not taken")
+    known, begin, turned_away = len(server.log), time.monotonic(), 0
+    while turned_away < 4 and time.monotonic() < begin + 60:
+        client = push(url, movie, protocol="rtmp")
+        check(client.wait(timeout=30) != 0, "a client was taken beside another publisher")
+        turned_away += "Connection refused" not in client.stderr.read()  # the listener was there
+        client.stderr.close()
+    told = [line for line in server.log[known:] if "live rtmp: rtmp://" in line]
+    check(turned_away == 4, f"only {turned_away} reached the listener")
+    check(1 <= len(told) <= 1 + (time.monotonic() - begin) // 10, f"{turned_away} refused: {told}")
+    end(holder)
+
+
 def the_log_tells_who_came_and_went(server):
     log = "".join(server.log)
     for protocol in MUXERS:
@@ -178,6 +196,7 @@ def main():
                          garbage_takes_nothing_for_long], protocol, server, url, movie)
             run_all([one_who_says_nothing_is_left], server, urls["rtmp"], movie)
             run_all([the_log_tells_who_came_and_went], server)
+            run_all([one_whose_name_is_taken_is_told_of_seldom], server, urls["rtmp"], movie)
             run_all([a_passphrase_is_needed], folder, movie)
             code = run_all([refuses_to_start], folder)
             server.process.send_signal(signal.SIGTERM)
