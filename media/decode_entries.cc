@@ -4,23 +4,35 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <queue>
+#include <set>
 #include <utility>
 
-#include "media/number_set.h"
 #include "media/unit_planner.h"
 
 namespace gopmill {
 namespace {
+
+using Numbers = std::set<std::size_t>;
+
+std::optional<std::size_t> Before(const Numbers& numbers, std::size_t number) {
+  const auto at = numbers.lower_bound(number);
+  return at == numbers.begin() ? std::nullopt : std::optional(*std::prev(at));
+}
+
+std::optional<std::size_t> After(const Numbers& numbers, std::size_t number) {
+  const auto at = numbers.upper_bound(number);
+  return at == numbers.end() ? std::nullopt : std::optional(*at);
+}
 
 // The places of random access up to a time that goes on. One that does not serve is not looked at
 // again until it may: when the time comes at which it has its pictures, or the place behind it
 // becomes another.
 class EntryPlaces {
  public:
-  EntryPlaces(const SourceIndex& index, int context)
-      : index_(index), context_(context), places_(index.video.size()), awake_(index.video.size()) {}
+  EntryPlaces(const SourceIndex& index, int context) : index_(index), context_(context) {}
 
   void Add(std::size_t place);
   // For what is shown then; never earlier than before.
@@ -36,23 +48,23 @@ class EntryPlaces {
 
   const SourceIndex& index_;
   const int context_;
-  NumberSet places_;  // in the order of decoding
-  NumberSet awake_;   // those of them that may serve
+  Numbers places_;  // in the order of decoding
+  Numbers awake_;   // those of them that may serve
   using Sleeper = std::pair<SourceTicks, std::size_t>;
   std::priority_queue<Sleeper, std::vector<Sleeper>, std::greater<>> asleep_;
 };
 
 void EntryPlaces::Add(std::size_t place) {
-  places_.Insert(place);
-  awake_.Insert(place);
-  if (const auto before = places_.Before(place)) awake_.Insert(*before);
+  places_.insert(places_.end(), place);  // mostly behind all others
+  awake_.insert(awake_.end(), place);
+  if (const auto before = Before(places_, place)) awake_.insert(*before);
 }
 
 // Where only pictures are exact from the last place on that are decoded from one before: where it
 // is a recovery point and the one before is one as well, a decoder may drop what begins the GOP
 // there.
 std::size_t EntryPlaces::EndOfExact(std::size_t last) const {
-  const auto before = places_.Before(last);
+  const auto before = Before(places_, last);
   return Recovers(last) && before && Recovers(*before) ? *before : index_.video.size();
 }
 
@@ -78,7 +90,7 @@ std::optional<SourceTicks> EntryPlaces::HasPicturesBehind(std::size_t first) con
 // recovery point a decoder may need a GOP.
 bool EntryPlaces::Serves(std::size_t place, SourceTicks shown) {
   std::optional exact(place);
-  if (Recovers(place)) exact = places_.After(place);
+  if (Recovers(place)) exact = After(places_, place);
   if (!exact) return false;
   if (context_ == 0) return true;
   const std::optional<SourceTicks> behind = HasPicturesBehind(*exact);
@@ -89,12 +101,12 @@ bool EntryPlaces::Serves(std::size_t place, SourceTicks shown) {
 
 DecodeEntry EntryPlaces::EntryFor(SourceTicks shown) {
   for (; !asleep_.empty() && asleep_.top().first < shown; asleep_.pop()) {
-    awake_.Insert(asleep_.top().second);
+    awake_.insert(asleep_.top().second);
   }
-  const auto last = places_.Before(index_.video.size());
+  const auto last = Before(places_, index_.video.size());
   if (!last) return {};
-  auto place = awake_.Before(EndOfExact(*last));
-  for (; place && !Serves(*place, shown); place = awake_.Before(*place)) awake_.Erase(*place);
+  auto place = Before(awake_, EndOfExact(*last));
+  for (; place && !Serves(*place, shown); place = Before(awake_, *place)) awake_.erase(*place);
   if (!place) return {.packet = 0, .preroll = true};
   return {.packet = static_cast<std::int64_t>(*place), .preroll = *place != *last};
 }

@@ -2,7 +2,7 @@
 //
 // Where decoding begins for what is shown at certain times of an indexed source.
 //
-// Takes no more than a sort of the packets and a few steps for each of them and each time, in
+// Takes no more than a sort of the packets and a few look-ups for each of them and each time, in
 // whatever order of time they come: an index may be made to take long.
 //
 // Thread-safety: safe (a pure function).

@@ -336,7 +336,7 @@ void Ingest::OnEnd() {
 }
 
 EndOfSource Ingest::EndAfter(std::int64_t frames) const {
-  return {.truncated = source_->truncated() || frames < planned_frames_,
+  return {.truncated = source_->truncated(),
           .repaired = repair_.repaired(),
           .left_out = left_out_ + source_->skipped(),
           .planned_frames = frames};
