@@ -16,23 +16,14 @@ import re
 import sys
 import threading
 import time
-import urllib.error
-import xml.etree.ElementTree as ET
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import urljoin
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from hls_check import DASH, Fragment, attributes, avc_is_idr, boxes, codec_of, fetch, lead, timescale  # noqa: E402
-
-NOT_LISTED = "is not listed"
-CLOSE = 0.002  # seconds: what rounding to text may cost
-
-
-def wall(text):
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-
+from hls_check import Fragment, attributes, avc_is_idr, codec_of, fetch, lead, timescale  # noqa: E402
+from live_manifest import check_dash_in_time, status_of  # noqa: E402
+from live_playlist import CLOSE, Playlist  # noqa: E402
 
 CUE = re.compile(r"(\d{2,}):(\d\d):(\d\d\.\d{3}) --> (\d{2,}):(\d\d):(\d\d\.\d{3})")
 
@@ -54,14 +45,6 @@ def cues_of(data, problem):
     return cues
 
 
-def status_of(url):
-    try:
-        fetch(url)
-        return 200
-    except urllib.error.HTTPError as error:
-        return error.code
-
-
 def jpeg_size(data):
     """Width and height by the header of its frame."""
     at = 2 if data[:2] == b"\xff\xd8" and data[-2:] == b"\xff\xd9" else len(data)
@@ -70,113 +53,6 @@ def jpeg_size(data):
             return int.from_bytes(data[at + 7:at + 9], "big"), int.from_bytes(data[at + 5:at + 7], "big")
         at += 2 + int.from_bytes(data[at + 2:at + 4], "big")
     return 0, 0
-
-
-class Segment:
-    def __init__(self, number):
-        self.number, self.parts = number, []
-        self.uri = self.seconds = self.date = self.tiles = None
-        self.discontinuity = self.gap = False
-
-
-class Playlist:
-    """One version of a live media playlist."""
-
-    def __init__(self, url, problem, before=None, parts=True):
-        """`before`: the version that a delta update is to be completed with. `parts`: it lists them."""
-        self.read_at = time.time()
-        lines = fetch(url).decode().splitlines()
-        problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
-        self.tags, self.segments, self.reports, self.hint, self.skipped = {}, [], {}, None, 0
-        current = None
-        for line in lines[1:]:
-            name, _, value = line.partition(":")
-            if name == "#EXT-X-SKIP":
-                self.skip(int(attributes(line)["SKIPPED-SEGMENTS"]), before, problem)
-                continue
-            if current is None and name in ("#EXT-X-DISCONTINUITY", "#EXT-X-PROGRAM-DATE-TIME", "#EXT-X-PART",
-                                            "#EXTINF", "#EXT-X-GAP"):
-                current = Segment(int(self.tags["#EXT-X-MEDIA-SEQUENCE"]) + len(self.segments))
-                self.segments.append(current)
-            if name == "#EXT-X-DISCONTINUITY":
-                current.discontinuity = True
-            elif name == "#EXT-X-PROGRAM-DATE-TIME":
-                current.date = wall(value)
-            elif name == "#EXT-X-GAP":
-                current.gap = True
-            elif name == "#EXT-X-PART":
-                says = attributes(line)
-                current.parts.append((urljoin(url, says["URI"]), float(says["DURATION"]),
-                                      says.get("INDEPENDENT") == "YES"))
-            elif name == "#EXTINF":
-                current.seconds = float(value.rstrip(","))
-            elif name == "#EXT-X-TILES":
-                current.tiles = attributes(line)
-            elif name == "#EXT-X-PRELOAD-HINT":
-                self.hint = urljoin(url, attributes(line)["URI"])
-            elif name == "#EXT-X-RENDITION-REPORT":
-                says = attributes(line)
-                self.reports[says["URI"].split(".")[0]] = (int(says["LAST-MSN"]), int(says["LAST-PART"]))
-            elif name.startswith("#EXT"):
-                problem(name not in self.tags, f"{name} comes twice")
-                self.tags[name] = attributes(line) if "=" in value else value
-            elif line and not line.startswith("#"):
-                current.uri = urljoin(url, line)
-                current = None
-        self.first = int(self.tags["#EXT-X-MEDIA-SEQUENCE"])
-        self.complete = [s for s in self.segments if s.uri]
-        self.target = int(self.tags["#EXT-X-TARGETDURATION"])
-        if not parts:
-            problem("#EXT-X-PART-INF" not in self.tags and self.hint is None, "parts where there are none")
-            return
-        self.part_target = float(self.tags["#EXT-X-PART-INF"]["PART-TARGET"])
-        self.check(problem)
-
-    def skip(self, count, before, problem):
-        first = int(self.tags["#EXT-X-MEDIA-SEQUENCE"]) - before.first
-        problem(count > 0 and not self.segments, f"{count} segments are skipped behind {len(self.segments)} others")
-        problem(0 <= first and first + count <= len(before.complete), f"{count} skipped: more than the player has")
-        self.segments, self.skipped = before.segments[first:first + count], count
-
-    def newest(self):
-        """Number of the newest segment that has a part, and of that part."""
-        last = self.segments[-1]
-        return (last.number, len(last.parts) - 1)
-
-    def check(self, problem):
-        control = self.tags["#EXT-X-SERVER-CONTROL"]
-        problem(control["CAN-BLOCK-RELOAD"] == "YES", "CAN-BLOCK-RELOAD")
-        problem(float(control["HOLD-BACK"]) >= 3 * self.target, "HOLD-BACK below three target durations")
-        until = float(control["CAN-SKIP-UNTIL"])
-        problem(until >= 6 * self.target, "CAN-SKIP-UNTIL below six target durations")
-        left = sum(s.seconds or sum(part[1] for part in s.parts) for s in self.segments[self.skipped:])
-        problem(not self.skipped or left >= until - CLOSE, f"a delta update of only {left:.1f} s")
-        problem(float(control["PART-HOLD-BACK"]) >= 3 * self.part_target, "PART-HOLD-BACK below three parts")
-        problem(int(self.tags["#EXT-X-VERSION"]) >= 6 and "#EXT-X-INDEPENDENT-SEGMENTS" in self.tags, "version")
-        problem("URI" in self.tags["#EXT-X-MAP"], "no EXT-X-MAP")
-        ended = "#EXT-X-ENDLIST" in self.tags
-        problem(ended or self.hint, "no PRELOAD-HINT")
-        problem(all(s.uri for s in self.segments[:-1]), "a segment without a name in the middle")
-        behind = 0
-        for number in range(len(self.segments) - 1, -1, -1):
-            segment = self.segments[number]
-            where = f"segment {segment.number}"
-            problem(segment.date is not None, f"{where} has no date")
-            for index, (_, seconds, independent) in enumerate(segment.parts):
-                last = segment.uri and index == len(segment.parts) - 1
-                problem(seconds <= self.part_target + 1e-5, f"{where}: part of {seconds} s")
-                problem(last or independent or seconds >= 0.85 * self.part_target, f"{where}: part {index} of only {seconds} s")
-            if segment.uri and not segment.gap:
-                problem(round(segment.seconds) <= self.target, f"{where} is longer than the target")
-                total = sum(part[1] for part in segment.parts)
-                problem(not segment.parts or abs(total - segment.seconds) < CLOSE, f"{where}: parts last {total}")
-                problem(segment.parts or behind >= 3 * self.target - CLOSE, f"{where} has lost its parts too early")
-            behind += segment.seconds or sum(part[1] for part in segment.parts)
-            # A segment without sound has the date of its pictures, which may begin behind the last sound.
-            if number and not segment.discontinuity and not segment.gap and not self.segments[number - 1].gap:
-                step = segment.date - self.segments[number - 1].date
-                off = step - self.segments[number - 1].seconds
-                problem(abs(off) < CLOSE, f"{where}: its date is {off:.3f} s off")
 
 
 class Watch:
@@ -461,62 +337,6 @@ class Checker:
                 mate = watches["v0"].segments.get(number)
                 problem(mate is None or (mate.discontinuity == segment.discontinuity
                                          and abs(mate.date - segment.date) < 0.2), f"segment {number} differs from v0's")
-
-
-def check_dash(url, facts, problem):
-    """The manifest as it is now; all that it lists must be there and be due."""
-    root = ET.fromstring(fetch(url))
-    now = time.time()
-    problem(root.get("type") == "dynamic" and root.get("minimumUpdatePeriod"), "not dynamic")
-    begin = wall(root.get("availabilityStartTime"))
-    timing = root.find(DASH + "UTCTiming")
-    problem(timing.get("schemeIdUri").endswith("utc:direct:2014") and abs(wall(timing.get("value")) - now) < 1, "UTCTiming")
-    depth = float(root.get("timeShiftBufferDepth")[2:-1])
-    for period in root.iter(DASH + "Period"):
-        start = begin + float(period.get("start")[2:-1])
-        for group in period.iter(DASH + "AdaptationSet"):
-            template = group.find(DASH + "SegmentTemplate")
-            ticks, offset = int(template.get("timescale")), int(template.get("presentationTimeOffset"))
-            number, expected = int(template.get("startNumber")), None
-            entries = list(template.iter(DASH + "S"))
-            for entry in entries:
-                at, length = int(entry.get("t")), int(entry.get("d"))
-                problem(expected in (None, at), f"a hole in the timeline at {number}")
-                expected = at + length
-                due = start + (at + length - offset) / ticks
-                problem(due <= now + 2, f"segment {number} is listed {due - now:.2f} s before it is due")
-                problem(due >= now - depth - 20, f"segment {number} should be gone")
-                for representation in group.iter(DASH + "Representation"):
-                    name = representation.get("id")
-                    known = facts.get(name, {}).get("starts", {})
-                    if number in known:
-                        coded = codec_of(facts[name]["init"])
-                        problem(coded in (None, representation.get("codecs")), f"{name}: codecs {representation.get('codecs')}, coded {coded}")
-                        shift = facts[name]["lead"] if name.startswith("a") else 0
-                        problem(abs(max(known[number] - shift, 0) - at) <= 1, f"{name}-{number}: timeline {at}, media {known[number]}")
-                number += 1
-            last = entries[-1] if entries else None
-            if period.get("duration") is None and last is not None:
-                late = now - due - int(last.get("d")) / ticks
-                problem(late <= 0.3, f"segment {number} was due {late:.2f} s ago and {NOT_LISTED}")
-            for representation in group.iter(DASH + "Representation") if last is not None else []:
-                name = template.get("media").replace("$RepresentationID$", representation.get("id"))
-                problem(status_of(urljoin(url, name.replace("$Number$", str(number - 1)))) == 200, f"{name} is not there")
-                if group.get("contentType") == "image":
-                    continue
-                name = template.get("initialization").replace("$RepresentationID$", representation.get("id"))
-                problem(b"moov" in fetch(urljoin(url, name)), "the init segment")
-    return begin
-
-
-def check_dash_in_time(url, facts, checker, between_publishers):
-    """A manifest that nobody feeds runs late: for so many seconds the next publisher is waited for."""
-    end = time.monotonic() + between_publishers
-    check_dash(url, facts, checker.problem_in("manifest"))
-    while any(NOT_LISTED in text for text in checker.problems) and time.monotonic() < end:
-        time.sleep(0.35)
-        checker.problems[:] = [text for text in checker.problems if NOT_LISTED not in text]
-        check_dash(url, facts, checker.problem_in("manifest"))
 
 
 def check(url, seconds, between_publishers=0):
