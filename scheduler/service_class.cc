@@ -64,7 +64,8 @@ Result<ServiceClass> ParseClass(std::string_view text) {
   if (!text.empty()) {
     const auto workers = ParseDigits(Take(text, ':'));
     if (!workers || *workers > 1'000'000) {
-      return Bad("The maximum of workers of class " + c.name + " is not a whole number.");
+      return Bad("The maximum of workers of class " + c.name +
+                 " is not a whole number up to 1000000.");
     }
     c.max_workers = static_cast<int>(*workers);
   }

@@ -135,15 +135,13 @@ std::optional<double> ParseNumber(const std::string& text) {
 }
 
 Status AssignWhole(Experiment& experiment, const Setter& setter, const std::string& value) {
-  const auto number = ParseDigits(value);
-  if (!number && !value.empty() && std::ranges::all_of(value, IsDigit)) {
-    return BadValue(setter.doc, value);
-  }
-  if (!number) {
+  if (value.empty() || !std::ranges::all_of(value, IsDigit)) {
     return InvalidArgument(std::string(setter.doc.name),
                            "\"" + value.substr(0, 80) + "\" is not a whole number.",
                            std::string(setter.doc.accepted));
   }
+  const auto number = ParseDigits(value);
+  if (!number) return BadValue(setter.doc, value);  // too many of them
   const auto real = static_cast<double>(*number);
   if (real < setter.low || real > setter.high) return BadValue(setter.doc, value);
   experiment.*setter.whole = static_cast<int>(*number);

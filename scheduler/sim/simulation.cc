@@ -165,7 +165,11 @@ class Simulation {
     const Completion done = completions_.top();
     completions_.pop();
     now_ = done.at;
-    done.worker == kDispatcher ? Dispatch() : Finish(done.worker);
+    if (done.worker == kDispatcher) {
+      Dispatch();
+    } else {
+      Finish(done.worker);
+    }
     return true;
   }
 
