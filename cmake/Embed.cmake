@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # gopmill_embed(TARGET FUNCTION FILES...) builds the files into TARGET as a table of Asset
-# (server/http/assets.h) that FUNCTION returns. The same file is the script that writes it at build
+# (base/asset.h) that FUNCTION returns. The same file is the script that writes it at build
 # time.
 if(CMAKE_SCRIPT_MODE_FILE)
   # cmake -DOUTPUT=... -DFUNCTION=... -DFILES=a|b -P Embed.cmake
@@ -22,8 +22,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   file(
     WRITE ${OUTPUT}
     "// Made by cmake/Embed.cmake.\n"
-    "#include \"server/http/assets.h\"\n\n"
-    "#include <cstddef>\n\n"
+    "#include \"base/asset.h\"\n\n"
+    "#include <cstddef>\n#include <span>\n\n"
     "namespace gopmill {\nnamespace {\n\n"
     "template <std::size_t N>\n"
     "std::string_view View(const unsigned char (&bytes)[N]) {\n"

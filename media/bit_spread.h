@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Spreads the bits of a movie over its units by what each of them took in an analysis pass
-// (server/session/movie_analysis.h): quality=best. Without it a unit's share follows the source's
+// (server/stream/movie_analysis.h): quality=best. Without it a unit's share follows the source's
 // bytes, which tell little of the pictures where the source had a constant rate.
 //
 // Shares follow the measured bits to the power kSpreadExponent. 1 would give all units the same

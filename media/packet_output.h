@@ -2,7 +2,7 @@
 //
 // What stands at the end of a stream's way out: it takes the coded packets of all tracks, merged by
 // decoding time. Either a muxer (media/muxer), a PacketForwarder for protocols that carry packets
-// themselves (RTSP), or what cuts segments (server/session/live_segmenter).
+// themselves (RTSP), or what cuts segments (server/live/live_segmenter).
 //
 // Thread-safety: thread-compatible; owned by the stream's egress thread.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the ingest reads: the packets of one video and the chosen audio tracks, in decode order. A
-// file or pipe (media/source), or a reader of a live source (server/session/live_source).
+// file or pipe (media/source), or a reader of a live source (server/live/live_source).
 //
 // Thread-safety: thread-compatible; owned by the stream's ingest thread.
 #pragma once

@@ -10,7 +10,7 @@
 //   - a unit is complete when it has brought exactly the planned number of packets; with fewer it
 //     is an error.
 //
-// The window is bounded by whoever submits units (server/session): bytes() tells what waits here.
+// The window is bounded by whoever submits units (server/stream): bytes() tells what waits here.
 //
 // Thread-safety: thread-compatible; owned by the stream's egress thread.
 #pragma once

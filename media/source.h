@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -45,6 +46,9 @@ struct SourceOptions {
   std::optional<Duration> opening_waits = {};
   bool codings = true;  // follow them (coded()); not those of a live source
 };
+
+// Opens the file of a source; may block.
+using SourceOpener = std::function<Result<UniqueFd>()>;
 
 class Source : public PacketSource {
  public:

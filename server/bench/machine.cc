@@ -10,7 +10,7 @@
 
 #include "base/utc_time.h"
 #include "media/av_error.h"
-#include "server/session/build_identity.h"
+#include "server/stream/build_identity.h"
 
 namespace gopmill::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "base/asset.h"
 #include "base/dump_json.h"
 #include "server/bench/report.h"
-#include "server/http/assets.h"
 
 namespace gopmill {
 

@@ -14,7 +14,7 @@
 #include "scheduler/counters.h"
 #include "scheduler/service_class.h"
 #include "server/bench/process_usage.h"
-#include "server/session/unit_observer.h"
+#include "server/stream/unit_observer.h"
 
 namespace gopmill::bench {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "media/target_params.h"
-#include "server/session/engine.h"
-#include "server/session/stream_session.h"
+#include "server/stream/engine.h"
+#include "server/stream/stream_session.h"
 
 namespace gopmill::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include "media/ingest.h"
 #include "scheduler/thread_executor.h"
 #include "server/bench/stream_run.h"
-#include "server/session/engine.h"
+#include "server/stream/engine.h"
 
 namespace gopmill::bench {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "server/session/trace_event_writer.h"
+#include "server/stream/trace_event_writer.h"
 
 namespace gopmill::bench {
 namespace {

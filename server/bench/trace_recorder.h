@@ -30,7 +30,7 @@
 #include "base/thread_safety.h"
 #include "scheduler/service_class.h"
 #include "scheduler/sim/trace.h"
-#include "server/session/unit_observer.h"
+#include "server/stream/unit_observer.h"
 
 namespace gopmill::bench {
 

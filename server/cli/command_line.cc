@@ -26,8 +26,8 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/usage_hints.h"
 #include "server/cli/whole_number.h"
-#include "server/session/build_identity.h"
-#include "server/session/segment_request.h"
+#include "server/segments/segment_request.h"
+#include "server/stream/build_identity.h"
 
 namespace gopmill::cli {
 namespace {

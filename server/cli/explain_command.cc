@@ -3,7 +3,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
-#include "server/session/transcode_file.h"
+#include "server/offline/transcode_file.h"
 
 namespace gopmill::cli {
 

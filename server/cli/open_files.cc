@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "server/rtsp/rtsp_server.h"
-#include "server/session/movie_shelf.h"
+#include "server/segments/movie_shelf.h"
 
 namespace gopmill::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
-#include "server/session/package_movie.h"
+#include "server/offline/package_movie.h"
 
 namespace gopmill::cli {
 namespace {

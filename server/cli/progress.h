@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "server/session/transcode_file.h"
+#include "server/offline/transcode_file.h"
 
 namespace gopmill::cli {
 

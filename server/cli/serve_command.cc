@@ -25,15 +25,15 @@
 #include "server/cli/serve_signals.h"
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
+#include "server/files/library.h"
 #include "server/http/access.h"
 #include "server/http/http_server.h"
+#include "server/live/push_listener.h"
 #include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
-#include "server/session/build_identity.h"
-#include "server/session/engine.h"
-#include "server/session/library.h"
-#include "server/session/media_service.h"
-#include "server/session/push_listener.h"
+#include "server/service/media_service.h"
+#include "server/stream/build_identity.h"
+#include "server/stream/engine.h"
 
 namespace gopmill::cli {
 namespace {

@@ -21,7 +21,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
-#include "server/session/build_identity.h"
+#include "server/stream/build_identity.h"
 
 namespace gopmill::cli {
 namespace {

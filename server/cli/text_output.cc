@@ -14,7 +14,7 @@
 #include "base/dump_json.h"
 #include "base/write_whole.h"
 #include "server/cli/exit_codes.h"
-#include "server/session/output_file.h"
+#include "server/files/output_file.h"
 
 namespace gopmill::cli {
 namespace {

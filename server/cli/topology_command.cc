@@ -16,7 +16,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
-#include "server/session/topology_json.h"
+#include "server/stream/topology_json.h"
 
 namespace gopmill::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
 #include "server/cli/usage_hints.h"
-#include "server/session/transcode_file.h"
+#include "server/offline/transcode_file.h"
 
 namespace gopmill::cli {
 namespace {

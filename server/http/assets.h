@@ -9,13 +9,9 @@
 #include <span>
 #include <string_view>
 
-namespace gopmill {
+#include "base/asset.h"
 
-struct Asset {
-  std::string_view name;  // "page.css"
-  std::string_view bytes;
-  std::string_view etag;  // quoted, from the SHA-256 of the bytes
-};
+namespace gopmill {
 
 // All of them, in no particular order.
 std::span<const Asset> EmbeddedAssets();

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "config/users.h"
+#include "server/api/service.h"
 #include "server/http/http_message.h"
 #include "server/http/http_metrics.h"
 #include "server/http/routes.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "config/users.h"
+#include "server/api/service.h"
 #include "server/http/http_metrics.h"
 #include "server/http/http_options.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

@@ -20,9 +20,9 @@
 
 #include "base/status.h"
 #include "base/thread_safety.h"
+#include "server/api/stream_sink.h"
 #include "server/http/event_ptr.h"
 #include "server/http/http_metrics.h"
-#include "server/session/stream_sink.h"
 
 namespace gopmill {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "server/session/service.h"
+#include "server/api/service.h"
 
 namespace gopmill {
 

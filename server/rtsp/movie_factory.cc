@@ -4,13 +4,13 @@
 #include <memory>
 #include <utility>
 
+#include "server/api/live_name.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/means.h"
 #include "server/rtsp/movie_media.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/shared_media.h"
-#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

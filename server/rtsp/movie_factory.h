@@ -12,9 +12,9 @@
 #include <string>
 
 #include "base/status.h"
+#include "server/api/service.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/rtsp_request.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

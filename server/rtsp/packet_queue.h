@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/thread_safety.h"
-#include "server/session/stream_sink.h"
+#include "server/api/stream_sink.h"
 
 namespace gopmill {
 

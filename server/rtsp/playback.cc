@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/api/live_name.h"
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/track_caps.h"
-#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

@@ -27,10 +27,10 @@
 
 #include "base/status.h"
 #include "base/thread_safety.h"
+#include "server/api/service.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/packet_queue.h"
 #include "server/rtsp/rtsp_request.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

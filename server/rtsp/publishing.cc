@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "server/api/live_name.h"
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/describe_path.h"
 #include "server/rtsp/means.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
-#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "server/api/service.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/mount_table.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

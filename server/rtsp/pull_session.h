@@ -17,13 +17,13 @@
 
 #include "base/clock.h"
 #include "base/thread_safety.h"
+#include "server/api/service.h"
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/keep_alive.h"
 #include "server/rtsp/pull_failure.h"
 #include "server/rtsp/pull_sources.h"
 #include "server/rtsp/reception.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

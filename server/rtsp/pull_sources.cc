@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/words.h"
-#include "server/session/live_name.h"
+#include "server/api/live_name.h"
 
 namespace gopmill {
 namespace {

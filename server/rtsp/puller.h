@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "server/api/service.h"
 #include "server/rtsp/pull_sources.h"
-#include "server/session/service.h"
 
 namespace gopmill {
 

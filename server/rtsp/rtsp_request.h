@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "server/session/service.h"
+#include "server/api/service.h"
 
 namespace gopmill {
 

@@ -15,6 +15,7 @@
 #include "base/log_limit.h"
 #include "base/thread.h"
 #include "base/thread_safety.h"
+#include "server/api/live_name.h"
 #include "server/rtsp/client_count.h"
 #include "server/rtsp/client_listener.h"
 #include "server/rtsp/client_requests.h"
@@ -36,7 +37,6 @@
 #include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/shared_media.h"
 #include "server/rtsp/track_caps.h"
-#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "config/users.h"
-#include "server/session/service.h"
+#include "server/api/service.h"
 
 namespace gopmill {
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "media/source.h"
-#include "server/session/transcode_file.h"
+#include "server/offline/transcode_file.h"
 #include "tests/corpus/memory_limit.h"
 #include "tests/corpus/mutation.h"
 #include "tests/corpus/plain_reading.h"

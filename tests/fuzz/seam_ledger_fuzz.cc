@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/session/seam_ledger.h"
+#include "server/stream/seam_ledger.h"
 #include "tests/fuzz/bytes.h"
 
 namespace {

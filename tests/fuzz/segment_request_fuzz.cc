@@ -7,7 +7,7 @@
 #include <string>
 
 #include "media/codec_string.h"
-#include "server/session/segment_request.h"
+#include "server/segments/segment_request.h"
 
 namespace {
 

@@ -17,9 +17,9 @@
 #include "base/utf8.h"
 #include "media/language.h"
 #include "media/subtitle_track.h"
-#include "server/session/segment_playlist.h"
-#include "server/session/segment_subtitles.h"
-#include "server/session/track_names.h"
+#include "server/segments/segment_playlist.h"
+#include "server/segments/segment_subtitles.h"
+#include "server/stream/track_names.h"
 #include "tests/fuzz/bytes.h"
 
 namespace {

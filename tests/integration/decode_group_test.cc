@@ -2,7 +2,7 @@
 //
 // Renditions of one source that are decoded together make the same bytes as each on its own, and
 // none waits for one that has left.
-#include "server/session/decode_group.h"
+#include "server/stream/decode_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <atomic>
 #include <latch>
 
-#include "server/session/packet_tee.h"
+#include "server/live/packet_tee.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/thread_safety.h"
-#include "server/session/live_segments.h"
+#include "server/live/live_segments.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

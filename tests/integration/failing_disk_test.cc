@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "server/session/media_service.h"
-#include "server/session/movie_shelf.h"
+#include "server/segments/movie_shelf.h"
+#include "server/service/media_service.h"
 #include "tests/integration/bad_disk.h"
 #include "tests/integration/test_streams.h"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "codec/unit_transcoder.h"
-#include "server/session/packet_tee.h"
+#include "server/live/packet_tee.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

@@ -15,7 +15,7 @@
 #include "codec/unit_transcoder.h"
 #include "codec/video_decoder.h"
 #include "media/source.h"
-#include "server/session/packet_tee.h"
+#include "server/live/packet_tee.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

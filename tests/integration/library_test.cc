@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nothing outside of the library can be opened, unless it is one's own folder.
-#include "server/session/library.h"
+#include "server/files/library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

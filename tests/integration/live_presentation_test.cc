@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a live presentation declares, of the pictures of a real movie at times of our own.
-#include "server/session/live_presentation.h"
+#include "server/live/live_presentation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

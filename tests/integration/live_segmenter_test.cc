@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a live stream's packets are cut, with those of a real movie.
-#include "server/session/live_segmenter.h"
+#include "server/live/live_segmenter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "server/session/live_clock.h"
-#include "server/session/live_presentation.h"
+#include "server/live/live_clock.h"
+#include "server/live/live_presentation.h"
 
 namespace gopmill {
 

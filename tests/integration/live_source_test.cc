@@ -2,7 +2,7 @@
 //
 // What a live source's readers are told about their place on its clock, and what they get of sound
 // whose times lie elsewhere than those of the pictures.
-#include "server/session/live_source.h"
+#include "server/live/live_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "media/cue_packet.h"
-#include "server/session/live_hub.h"
+#include "server/live/live_hub.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

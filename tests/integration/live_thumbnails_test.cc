@@ -2,7 +2,7 @@
 //
 // Thumbnails of a live presentation: made once for all who ask, few at a time, of a real movie's
 // key pictures.
-#include "server/session/live_thumbnails.h"
+#include "server/live/live_thumbnails.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "server/session/live_presentation.h"
+#include "server/live/live_presentation.h"
 #include "tests/integration/live_setup.h"
 #include "tests/integration/test_streams.h"
 

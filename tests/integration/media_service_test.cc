@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/media_service.h"
+#include "server/service/media_service.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

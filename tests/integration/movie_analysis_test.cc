@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // quality=best measures a movie that can be read twice before it cuts the first unit.
-#include "server/session/movie_analysis.h"
+#include "server/stream/movie_analysis.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the shelf keeps of movies, also of those that were read for requests that got an error.
-#include "server/session/movie_shelf.h"
+#include "server/segments/movie_shelf.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A package's folder belongs to one run, and what others put there stays theirs.
-#include "server/session/package_folder.h"
+#include "server/files/package_folder.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

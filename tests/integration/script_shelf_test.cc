@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scripts of a movie of the library, with a file of subtitles beside it.
-#include "server/session/script_shelf.h"
+#include "server/files/script_shelf.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/session/engine.h"
-#include "server/session/segment_service.h"
+#include "server/segments/segment_service.h"
+#include "server/stream/engine.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

@@ -2,7 +2,7 @@
 //
 // Segments that are made on demand, of real movies: what an observer hears of them, and who waits
 // for whom.
-#include "server/session/segment_service.h"
+#include "server/segments/segment_service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/session/engine.h"
-#include "server/session/media_service.h"
+#include "server/service/media_service.h"
+#include "server/stream/engine.h"
 #include "tests/integration/bad_disk.h"
 #include "tests/integration/test_streams.h"
 

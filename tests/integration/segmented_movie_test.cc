@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plan of a movie in segments beside that of the same movie as a stream.
-#include "server/session/segmented_movie.h"
+#include "server/segments/segmented_movie.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -17,9 +17,9 @@
 #include <optional>
 #include <thread>
 
-#include "server/session/decode_table.h"
-#include "server/session/live_source.h"
-#include "server/session/packet_tee.h"
+#include "server/live/live_source.h"
+#include "server/live/packet_tee.h"
+#include "server/stream/decode_table.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stream among others: slow clients, clients that leave, sinks that fail, many at once.
-#include "server/session/stream_session.h"
+#include "server/stream/stream_session.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "scheduler/units_out.h"
-#include "server/session/seam_json.h"
+#include "server/stream/seam_json.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "media/target_params.h"
-#include "server/session/packet_tee.h"
+#include "server/live/packet_tee.h"
 
 namespace gopmill::test {
 namespace {

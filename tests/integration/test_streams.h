@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "server/session/engine.h"
-#include "server/session/stream_session.h"
+#include "server/stream/engine.h"
+#include "server/stream/stream_session.h"
 
 namespace gopmill::test {
 

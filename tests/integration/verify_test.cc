@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // --verify on results that have been spoilt: each fault is found in the file itself.
-#include "server/session/verify.h"
+#include "server/offline/verify.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -103,7 +103,7 @@ class IncludeFence(TreeTest):
                                        "<vector>", "<event_like>"), [])
         self.assertEqual(self.problems("codec/a.cc", '"media/plan.h"', "<libavcodec/avcodec.h>"), [])
         self.assertEqual(self.problems("server/http/a.cc", "<event2/event.h>",
-                                       '"server/session/service.h"', '"config/users.h"'), [])
+                                       '"server/api/service.h"', '"config/users.h"'), [])
         self.assertEqual(self.problems("scheduler/topology_hwloc.cc", "<hwloc.h>"), [])
         self.assertEqual(self.problems("base/log.cc", "<nlohmann/json.hpp>"), [])
         self.assertEqual(self.problems("media/a.h", "<nlohmann/json_fwd.hpp>"), [])
@@ -114,15 +114,18 @@ class IncludeFence(TreeTest):
                 ("scheduler/a.cc", '"media/plan.h"'), ("codec/a.cc", '"scheduler/x.h"'),
                 ("media/a.cc", '"codec/x.h"'), ("media/a.cc", '"scheduler/x.h"'),
                 ("config/a.cc", '"server/http/x.h"'), ("codec/a.cc", '"server/x.h"'),
-                ("server/a.cc", '"tests/x.h"'), ("base/a.cc", '"../media/plan.h"')]:
+                ("server/a.cc", '"tests/x.h"'), ("base/a.cc", '"../media/plan.h"'),
+                ("server/stream/a.cc", '"server/segments/x.h"'), ("server/segments/a.cc", '"server/live/x.h"'),
+                ("server/live/a.h", '"server/service/x.h"'), ("server/rtsp/a.cc", '"server/live/x.h"'),
+                ("server/unheard/a.cc", '"server/api/service.h"')]:
             with self.subTest(file=name, header=header):
                 self.assertEqual(len(self.problems(name, header)), 1)
 
     def test_refuses_each_library_outside_its_place(self):
         for name, header in [
                 ("scheduler/a.cc", "<libavutil/frame.h>"), ("server/http/a.cc", '"libavutil/log.h"'),
-                ("server/session/a.cc", "<event2/buffer.h>"), ("scheduler/topology.cc", "<hwloc.h>"),
-                ("server/http/a.cc", "<gst/gst.h>"), ("server/http/a.cc", '"server/session/engine.h"'),
+                ("server/stream/a.cc", "<event2/buffer.h>"), ("scheduler/topology.cc", "<hwloc.h>"),
+                ("server/http/a.cc", "<gst/gst.h>"), ("server/http/a.cc", '"server/stream/engine.h"'),
                 ("server/http/a.h", "<nlohmann/json.hpp>"), ("media/a.cc", "<nlohmann/json.hpp>"),
                 ("media/a.cc", "<boost/beast.hpp>"), ("base/a.cc", "<gtest/gtest.h>")]:
             with self.subTest(file=name, header=header):

@@ -28,7 +28,7 @@
 #include "media/av_error.h"
 #include "server/bench/process_usage.h"
 #include "server/bench/workload.h"
-#include "server/session/engine.h"
+#include "server/stream/engine.h"
 #include "tools/bench/gop_codec.h"
 
 namespace gopmill {

@@ -29,7 +29,7 @@
 
 #include "base/clock.h"
 #include "base/thread_safety.h"
-#include "server/session/service.h"
+#include "server/api/service.h"
 
 namespace gopmill {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/making_table.h"
+#include "server/segments/making_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which renditions a source gets.
-#include "server/session/rendition.h"
+#include "server/segments/rendition.h"
 
 extern "C" {
 #include <libavformat/avformat.h>

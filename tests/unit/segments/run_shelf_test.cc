@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/run_shelf.h"
+#include "server/segments/run_shelf.h"
 
 #include <gtest/gtest.h>
 

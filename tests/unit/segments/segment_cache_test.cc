@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/segment_cache.h"
+#include "server/segments/segment_cache.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/segment_delays.h"
+#include "server/segments/segment_delays.h"
 
 #include <gmock/gmock.h>
 

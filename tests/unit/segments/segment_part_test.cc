@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/segment_part.h"
+#include "server/segments/segment_part.h"
 
 #include <gtest/gtest.h>
 

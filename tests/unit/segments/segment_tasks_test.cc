@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/segment_tasks.h"
+#include "server/segments/segment_tasks.h"
 
 #include <gtest/gtest.h>
 

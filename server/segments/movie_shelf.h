@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Indexes, plans and open readers of the movies that were asked for in segments lately, by the
+// identity of the file: one that was replaced is read anew.
+//
+// Bounded: kMaxShelvedPlans plans of kMaxPlanBytes together (with kMaxKeptScriptBytes of scripts
+// that they draw) and names of files beside as many movies, and kMaxShelvedFiles indexes of
+// kMaxIndexBytes together, whether the requests that they were read for got an answer or an error;
+// the newest is kept whatever its size. Thread-safety: safe; two requests for a file that has not
+// been read yet read it once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/thread_safety.h"
+#include "media/segment_reader.h"
+#include "server/files/library.h"
+#include "server/files/script_shelf.h"
+#include "server/segments/segmented_movie.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxShelvedPlans = 64;
+inline constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20U;
+// Those that cannot be read or planned have no bytes that would count.
+inline constexpr std::size_t kMaxShelvedFiles = kMaxShelvedPlans;
+inline constexpr std::size_t kMaxIndexBytes = std::size_t{256} << 20U;
+// Opened sources kept per file, and for how long; opening one takes tens of milliseconds. Each has
+// two descriptors, and while one is open the disk of a movie that was deleted stays full.
+inline constexpr std::size_t kKeptReaders = 3;
+inline constexpr std::chrono::seconds kReaderIdle{30};
+inline constexpr int kReaderDescriptors = 2;
+// Sound tracks of a presentation beside the movie's own; each is an index of the file.
+inline constexpr std::size_t kMaxOtherSounds = 15;
+
+// One file of the library as it was when it was opened.
+class ShelvedFile {
+ public:
+  // Read from `path` with the sound track of this number (SourceOptions).
+  ShelvedFile(std::string path, FileIdentity identity, int audio_track)
+      : path_(std::move(path)), identity_(std::move(identity)), audio_track_(audio_track) {}
+
+  // The index, made by `read` for the first who asks.
+  Result<std::shared_ptr<const SourceIndex>> Index(
+      const std::function<Result<std::shared_ptr<const SourceIndex>>()>& read);
+  // A reader for one use; give it back afterwards unless it failed. Kept while the file is on the
+  // shelf: one that is not has none, so that its last owner closes no file.
+  std::unique_ptr<SegmentReader> TakeReader();
+  void GiveReader(std::unique_ptr<SegmentReader> reader);
+  using Readers = std::vector<std::unique_ptr<SegmentReader>>;
+  // Those given back before `time`, to be closed by the caller.
+  Readers TakeIdle(TimePoint time);
+  void Shelve();
+  Readers Unshelve();  // to be closed by the caller
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+  [[nodiscard]] int audio_track() const { return audio_track_; }
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
+ private:
+  const std::string path_;
+  const FileIdentity identity_;
+  const int audio_track_;
+  Mutex reading_;  // held while the file is read; guards nothing else
+  mutable Mutex mutex_;
+  std::shared_ptr<const SourceIndex> index_ GOPMILL_GUARDED_BY(mutex_);
+  std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of it; counting them takes a while
+  struct Idle {
+    std::unique_ptr<SegmentReader> reader;
+    TimePoint since = {};
+  };
+  std::vector<Idle> readers_ GOPMILL_GUARDED_BY(mutex_);
+  bool shelved_ GOPMILL_GUARDED_BY(mutex_) = false;
+};
+
+struct Shelved {
+  std::string path;
+  std::shared_ptr<ShelvedFile> file;
+  std::shared_ptr<const SegmentedMovie> movie;
+};
+
+class MovieShelf {
+ public:
+  // How a file is read: IndexSource, but in tests.
+  using Indexer = std::function<Result<std::shared_ptr<const SourceIndex>>(
+      UniqueFd fd, const std::stop_token& stop, int audio_track,
+      std::vector<SubtitleTrack> beside)>;
+
+  MovieShelf(const Library& library, ScriptShelf& scripts, Indexer indexer = &IndexSource)
+      : library_(library), scripts_(scripts), indexer_(std::move(indexer)) {}
+
+  // The plan of a movie for this request if it is known: no movie is read, only looked at.
+  Result<std::optional<Shelved>> Known(const std::string& path, const RequestParams& params);
+  // The plan of a movie for this request. Reads the file if it is not known.
+  Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
+                      const RequestParams& params, const std::stop_token& stop);
+  // The presentations that have each of the movie's audio_choices as their sound: itself, the first
+  // kMaxOtherSounds of the others, and nothing for the rest or those that cannot be played.
+  Result<std::vector<Shelved>> Sounds(const Shelved& shelved, SegmentRequest request,
+                                      const RequestParams& params, const std::stop_token& stop);
+  // Whether all of them are known: then no movie is read for them.
+  bool KnowsSounds(const Shelved& shelved, const RequestParams& params);
+  // A reader of the file, kept or new. kNotFound when the library has another file there now.
+  Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
+  // Readers of one file that nobody needs any more. Whoever destroys them waits for its disk.
+  struct Unused {
+    std::string path;
+    ShelvedFile::Readers readers;
+  };
+  // Those that nobody has used since `time`.
+  std::vector<Unused> TakeIdle(TimePoint time);
+  // Those of files that are not kept any more.
+  std::vector<Unused> TakeUnshelved();
+
+ private:
+  struct Opened {
+    UniqueFd fd;
+    FileIdentity identity;
+    std::vector<Library::Entry> subtitles;
+  };
+  // The names in a large folder take milliseconds to read, and each request asks for them.
+  struct Beside {
+    std::string movie, folder;  // path; Library::FolderStamp
+    std::vector<std::string> subtitles;
+  };
+  struct Plan {
+    std::string key;
+    Shelved shelved;
+  };
+  // What is let go of, to be destroyed without the lock: it is large.
+  struct Dropped {
+    std::list<Plan> plans;
+    std::list<std::shared_ptr<ShelvedFile>> files;
+  };
+  // Cues of the files that are good; others are told of in the log. kIo when reading one fails:
+  // nothing may be kept of that, or its tracks would have other numbers the next time.
+  Result<std::vector<SubtitleTrack>> ReadBeside(const std::string& path, const Opened& opened,
+                                                const std::stop_token& stop) const;
+  Result<Opened> Open(const std::string& path) const;  // the movie alone
+  void LookBeside(const std::string& path, Opened& opened);
+  std::vector<std::string> SubtitlesOf(const std::string& path);
+  std::optional<Shelved> KnownAs(const std::string& key);
+  static std::string KeyOf(const Opened& opened, const std::string& path,
+                           const RequestParams& params);
+  std::shared_ptr<ShelvedFile> File(const std::string& path, const FileIdentity& identity,
+                                    int audio_track);
+  void ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& dropped) GOPMILL_REQUIRES(mutex_);
+  Result<std::shared_ptr<const SourceIndex>> IndexOf(const std::shared_ptr<ShelvedFile>& file,
+                                                     Opened opened, const std::string& path,
+                                                     const std::stop_token& stop);
+  void Keep(Plan plan);
+  void DropPlans(const std::function<bool(const Plan&)>& which, Dropped& dropped)
+      GOPMILL_REQUIRES(mutex_);
+  void DropLargePlans(Dropped& dropped) GOPMILL_REQUIRES(mutex_);
+
+  const Library& library_;
+  ScriptShelf& scripts_;
+  const Indexer indexer_;
+  Mutex mutex_;                                          // guards all lists
+  std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
+  std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front
+  std::list<std::shared_ptr<ShelvedFile>> files_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<Unused> unshelved_ GOPMILL_GUARDED_BY(mutex_);  // of files that are not kept any more
+};
+
+}  // namespace gopmill

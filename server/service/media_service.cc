@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/media_service.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "config/ratio_file.h"
+#include "scheduler/policy_registry.h"
+#include "server/segments/segment_request.h"
+
+namespace gopmill {
+namespace {
+
+Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
+  SegmentOptions options;
+  options.defaults.segment_seconds = static_cast<double>(config.milliseconds) / 1000;
+  GOPMILL_ASSIGN_OR_RETURN(options.defaults.ladder, ParseRungs(config.ladder, "segments.ladder"));
+  options.cache_folder =
+      config.cache_folder == "auto" ? DefaultSegmentFolder() : config.cache_folder;
+  options.cache_bytes = config.cache_bytes;
+  return options;
+}
+
+Result<EngineOptions> EngineOptionsOf(const ServerConfig& config) {
+  EngineOptions options;
+  options.scheduler.policy = config.scheduler.policy;
+  options.scheduler.workers = static_cast<int>(config.scheduler.workers);
+  GOPMILL_ASSIGN_OR_RETURN(options.scheduler.rules, WithRatioFiles(config.scheduler.options));
+  GOPMILL_RETURN_IF_ERROR(
+      CheckOptionsAreRead(options.scheduler.rules, std::span(&config.scheduler.policy, 1)));
+  options.scheduler.classes = config.scheduler.classes;
+  options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
+  return options;
+}
+
+LiveOptions LiveOptionsOf(const ServerConfig::Live& config) {
+  return {.replace = config.second_publisher == "replace",
+          .patience = std::chrono::seconds(config.reader_patience_seconds)};
+}
+
+LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
+                                        const SegmentDefaults& defaults) {
+  return {.defaults = defaults,
+          .part_seconds = static_cast<double>(config.part_milliseconds) / 1000,
+          .window_seconds = static_cast<double>(config.dvr_seconds),
+          .max_bytes = static_cast<std::size_t>(config.live_bytes),
+          .idle = std::chrono::seconds(config.live_idle_seconds)};
+}
+
+}  // namespace
+
+Status MediaService::Check(const ServerConfig& config) {
+  GOPMILL_RETURN_IF_ERROR(OptionsOf(config.segments));
+  GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
+  return Engine::Check(options);
+}
+
+Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config,
+                                                           std::shared_ptr<UnitObserver> observer) {
+  GOPMILL_ASSIGN_OR_RETURN(Library library, Library::Open(config.library));
+  GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
+  GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
+  GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
+  std::unique_ptr<MediaService> service(new MediaService(
+      config, std::move(library), std::move(engine), segments,
+      LiveSegmentOptionsOf(config.segments, segments.defaults), std::move(observer)));
+  GOPMILL_RETURN_IF_ERROR(service->Start());
+  return service;
+}
+
+MediaService::MediaService(const ServerConfig& config, Library library,
+                           std::unique_ptr<Engine> engine, const SegmentOptions& segments,
+                           const LiveSegmentOptions& live, std::shared_ptr<UnitObserver> observer)
+    : library_(std::move(library)),
+      engine_(std::move(engine)),
+      observer_(std::move(observer)),
+      admission_(std::make_shared<StreamAdmission>(
+          std::vector<ServiceClass>(engine_->scheduler().classes().begin(),
+                                    engine_->scheduler().classes().end()),
+          engine_->scheduler().worker_count(),
+          static_cast<double>(config.streams.promise_percent) / 100)),
+      scripts_(library_),
+      uploads_(segments.cache_folder, config.http.spool_bytes),
+      segments_(library_, scripts_, engine_->scheduler(), segments, observer_),
+      live_segments_(live, engine_->scheduler(), HooksForLive()),
+      fanouts_(HooksForFanout()),
+      config_(config) {
+  live_.Configure(LiveOptionsOf(config.live));
+}
+
+Status MediaService::Start() {
+  GOPMILL_RETURN_IF_ERROR(segments_.Start());
+  GOPMILL_RETURN_IF_ERROR(live_segments_.Start());
+  GOPMILL_ASSIGN_OR_RETURN(reaper_, StartThread([this] { Reap(); }));
+  return file_requests_.Start();
+}
+
+MediaService::~MediaService() {
+  StartDraining();
+  live_segments_.Stop();
+  live_.Stop();
+  fanouts_.Stop();
+  CancelAll();
+  if (!WaitIdle(kLongEnd)) LogRunning();
+  while (!WaitIdle(std::chrono::minutes(1))) LogRunning();
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  file_requests_.Stop();
+  changed_.NotifyAll();
+}
+
+LiveHooks MediaService::HooksForLive() {
+  return {.find = [this](const std::string& name) { return live_.Find(name); },
+          .admit =
+              [this](SessionSpec spec) {
+                MakeLive(spec);
+                return Admit(std::move(spec));
+              },
+          .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); },
+          .runs = [this](StreamId id) { return IsRunning(id); },
+          .leaves_out =
+              [admission = admission_](std::span<const StreamPlan> plans,
+                                       std::uint16_t service_class, bool all) {
+                return admission->LeavesOut(plans, service_class, all, SteadyNow());
+              },
+          .observer = observer_};
+}
+
+FanoutHooks MediaService::HooksForFanout() {
+  return {.cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); },
+          .on_left =
+              [this] {
+                {
+                  const MutexLock lock(mutex_);
+                  readers_left_ = true;
+                }
+                changed_.NotifyAll();
+              }};
+}
+
+// Called by the last thread of a stream as its last act: the session is destroyed by the reaper.
+void MediaService::OnClosed(StreamId id) {
+  {
+    const MutexLock lock(mutex_);
+    closed_.push_back(id);
+  }
+  changed_.NotifyAll();
+}
+
+void MediaService::Reap() {
+  while (true) {
+    std::shared_ptr<StreamSession> session;
+    bool readers = false;
+    {
+      const MutexLock lock(mutex_);
+      while (closed_.empty() && !readers_left_ && !stopping_) changed_.Wait(mutex_);
+      if (!readers_left_ && closed_.empty()) return;
+      readers = std::exchange(readers_left_, false);
+    }
+    if (readers) fanouts_.JoinEnded();
+    {
+      const MutexLock lock(mutex_);
+      if (closed_.empty()) continue;
+      const auto found = running_.find(closed_.front());
+      closed_.pop_front();
+      // The stream stays in the table until its threads are gone, so that it is always visible.
+      StreamSnapshot snapshot = found->second->Snapshot();
+      totals_.done += snapshot.state == StreamState::kDone ? 1 : 0;
+      totals_.failed += snapshot.state == StreamState::kFailed ? 1 : 0;
+      totals_.cancelled += snapshot.state == StreamState::kCancelled ? 1 : 0;
+      totals_.Add(snapshot);
+      // Wrong names would push out what is worth looking at.
+      const bool unknown = snapshot.error && snapshot.error->code == Code::kNotFound;
+      if (!unknown) ended_.push_back(std::move(snapshot));
+      if (ended_.size() > kKeptStreams) ended_.pop_front();
+      session = std::move(found->second);
+      replaced_.erase(found->first);
+      running_.erase(found);
+    }
+    session.reset();  // joins its threads, without the lock; or who cancels it just now does
+    changed_.NotifyAll();
+  }
+}
+
+bool MediaService::Ready() const {
+  const MutexLock lock(mutex_);
+  return !draining_;
+}
+
+void MediaService::StartDraining() {
+  const MutexLock lock(mutex_);
+  draining_ = true;
+}
+
+bool MediaService::WaitIdle(std::chrono::milliseconds timeout) {
+  const TimePoint deadline = SteadyNow() + timeout;
+  const MutexLock lock(mutex_);
+  while (!Idle() && SteadyNow() < deadline) changed_.WaitFor(mutex_, deadline - SteadyNow());
+  return Idle();
+}
+
+void MediaService::LogRunning() const {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : running_) {
+    spdlog::warn("stream {} does not end: {}", id.value, session->Snapshot().source);
+  }
+}
+
+bool MediaService::Idle() const { return running_.empty() && fanouts_.readers() == 0; }
+
+void MediaService::CancelAll() {
+  std::vector<std::shared_ptr<StreamSession>> sessions;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, session] : running_) sessions.push_back(session);
+  }
+  for (const auto& session : sessions) session->Cancel();
+}
+
+void MediaService::Reload(const ServerConfig& config) {
+  live_.Configure(LiveOptionsOf(config.live));
+  const MutexLock lock(mutex_);
+  config_ = config;
+}
+
+int MediaService::running() const {
+  const MutexLock lock(mutex_);
+  return static_cast<int>(running_.size());
+}
+
+}  // namespace gopmill
