@@ -74,9 +74,10 @@ bool NeedsNothing(const FilterSpec& spec) {
 // from the aspect that the stream stated when it was opened.
 Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
   const AVRational own = frame.sample_aspect_ratio;
-  const AVRational stated = video.parameters->sample_aspect_ratio;  // of AV1 often nothing
-  const bool changed = frame.width != video.width || frame.height != video.height ||
-                       (stated.num > 0 && av_cmp_q(own, stated) != 0);
+  AVRational stated = video.parameters->sample_aspect_ratio;
+  if (stated.num <= 0) stated = {1, 1};  // as it is shown; and what AV1's decoder says of all
+  const bool changed =
+      frame.width != video.width || frame.height != video.height || av_cmp_q(own, stated) != 0;
   if (changed && own.num > 0 && own.den > 0) return {own.num, own.den};
   return video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
 }

@@ -353,6 +353,8 @@ TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
   parameters->sample_aspect_ratio = {0, 1};
   source->video.sample_aspect = {16, 15};
   EXPECT_EQ(taken({1, 1}), (Rational{16, 15})) << "the container's alone";
+  // Nor has H.264 without a VUI, until its pictures have another shape.
+  EXPECT_EQ(taken({4, 3}), (Rational{4, 3})) << "it says so from here on";
 }
 
 // As FFmpeg's own tools take it.
