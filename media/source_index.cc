@@ -208,15 +208,21 @@ std::size_t SourceIndex::footprint_bytes() const {
   return bytes;
 }
 
-Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
-                                                       int audio_track,
-                                                       std::vector<SubtitleTrack> beside) {
+Result<std::unique_ptr<Source>> OpenToIndex(UniqueFd fd, const std::stop_token& stop,
+                                            int audio_track) {
   GOPMILL_ASSIGN_OR_RETURN(
       auto source, Source::Open(std::move(fd), stop,
                                 {.texts = TextUse::kWebVtt, .audio = {.first = audio_track}}));
   if (!source->info()->seekable) {
     return Error{.code = Code::kUnsupported, .message = "A pipe cannot be served in segments."};
   }
+  return source;
+}
+
+Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
+                                                       int audio_track,
+                                                       std::vector<SubtitleTrack> beside) {
+  GOPMILL_ASSIGN_OR_RETURN(auto source, OpenToIndex(std::move(fd), stop, audio_track));
   return Indexer(std::move(source), audio_track, std::move(beside)).Run();
 }
 

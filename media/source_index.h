@@ -31,6 +31,7 @@ struct SourceIndex {
     std::int32_t bytes = 0;
     RandomAccess access = RandomAccess::kNone;
     bool hidden = false;  // PacketMeta
+    friend bool operator==(const Video&, const Video&) = default;
   };
   // One audio packet; one that is not heard (av::IsHidden) has no samples. `position` counts
   // samples of the source's rate from the source's zero; gaps and jumps are in it, rounding of
@@ -41,6 +42,7 @@ struct SourceIndex {
     std::uint64_t fingerprint = 0;
     std::int32_t samples = 0;
     std::int32_t bytes = 0;
+    friend bool operator==(const Audio&, const Audio&) = default;
   };
 
   // From this packet on pictures are coded as that says (PacketSource::coded).
@@ -69,9 +71,14 @@ struct SourceIndex {
   [[nodiscard]] std::size_t footprint_bytes() const;
 };
 
+// Opens a source as it is indexed, with the sound track of this number. Errors as Source::Open, and
+// kUnsupported on a pipe.
+Result<std::unique_ptr<Source>> OpenToIndex(UniqueFd fd, const std::stop_token& stop,
+                                            int audio_track);
+
 // Reads the source to its end, with the sound track of this number (SourceOptions); its subtitles
-// are followed by those of files `beside` it. Errors as Source::Open, and kUnsupported beyond
-// kMaxIndexedPackets or on a pipe; kCorrupt when there is no picture; kIo when a read failed, since
+// are followed by those of files `beside` it. Errors as OpenToIndex, and kUnsupported beyond
+// kMaxIndexedPackets; kCorrupt when there is no picture; kIo when a read failed, since
 // what comes behind it is not known. A file that is damaged, or ends early, has what there is.
 Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
                                                        int audio_track = 0,

@@ -51,6 +51,7 @@ inline constexpr std::int64_t kNoEnd = -1;
 struct SubtitleCue {
   std::int64_t start_us = 0, end_us = 0;
   std::string text;
+  friend bool operator==(const SubtitleCue&, const SubtitleCue&) = default;
 };
 
 // Of one track, by start: gives those an end that have none, before the next of them.
@@ -71,6 +72,7 @@ struct SubtitleTrack {
   CueForm form = CueForm::kWebVtt;
   std::string header;  // what cues of this form need: of a script all but its events
   std::shared_ptr<const SubtitleBitmaps> bitmaps;
+  friend bool operator==(const SubtitleTrack&, const SubtitleTrack&) = default;
 };
 
 // Of a track that was read where the jumps of the movie's pictures were not known yet: a file

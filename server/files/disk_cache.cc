@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/segments/segment_cache.h"
+#include "server/files/disk_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ struct Header {
   std::uint64_t bytes = 0;
   std::uint64_t crc = 0;
 };
-// One segment may fill at most this part of the cache.
+// One file may fill at most this part of the cache.
 constexpr std::int64_t kLargestShare = 4;
 
 bool IsKey(const std::string& name) {
@@ -96,31 +96,31 @@ UniqueFd NewTemporary(const std::string& folder, std::string& path) {
 }
 
 // Once, at the start: later it is a number in the metrics only.
-void WarnUnlessWritable(const std::string& folder) {
+void WarnUnlessWritable(const std::string& folder, const std::string& what) {
   std::error_code code;
   fs::create_directories(folder, code);
   if (!code && access(folder.c_str(), W_OK | X_OK) != 0) {
     code = std::error_code(errno, std::generic_category());
   }
-  if (code) spdlog::warn("no segments are kept in {}: {}", folder, code.message());
+  if (code) spdlog::warn("no {} are kept in {}: {}", what, folder, code.message());
 }
 
 }  // namespace
 
-std::unique_ptr<SegmentCache> SegmentCache::Open(const std::string& folder,
-                                                 std::int64_t limit_bytes) {
-  std::unique_ptr<SegmentCache> cache(new SegmentCache(limit_bytes > 0 ? folder : "", limit_bytes));
+std::unique_ptr<DiskCache> DiskCache::Open(const std::string& folder, std::int64_t limit_bytes,
+                                           const std::string& what) {
+  std::unique_ptr<DiskCache> cache(new DiskCache(limit_bytes > 0 ? folder : "", limit_bytes, what));
   if (limit_bytes > 0 && folder.empty()) {
-    spdlog::warn("no segments are kept: CACHE_DIRECTORY, XDG_CACHE_HOME and HOME are not set");
+    spdlog::warn("no {} are kept: CACHE_DIRECTORY, XDG_CACHE_HOME and HOME are not set", what);
   }
   if (cache->folder_.empty()) return cache;
-  WarnUnlessWritable(folder);
+  WarnUnlessWritable(folder, what);
   cache->Adopt();
   return cache;
 }
 
-// What an earlier process left: segments by the time they were last asked for; unfinished ones go.
-void SegmentCache::Adopt() {
+// What an earlier process left: files by the time they were last asked for; unfinished ones go.
+void DiskCache::Adopt() {
   struct Found {
     std::string key;
     std::int64_t bytes;
@@ -140,7 +140,7 @@ void SegmentCache::Adopt() {
   for (const Found& file : found) Remember({.key = file.key, .bytes = file.bytes});
 }
 
-void SegmentCache::Remember(Entry entry) {
+void DiskCache::Remember(Entry entry) {
   std::vector<std::string> evicted;
   {
     const MutexLock lock(mutex_);
@@ -155,7 +155,7 @@ void SegmentCache::Remember(Entry entry) {
 }
 
 // Counts it as evicted; its file is still to be removed.
-std::string SegmentCache::TakeOldest() {
+std::string DiskCache::TakeOldest() {
   stats_.bytes -= entries_.back().bytes;
   std::string key = std::move(entries_.back().key);
   by_key_.erase(key);
@@ -164,7 +164,7 @@ std::string SegmentCache::TakeOldest() {
   return key;
 }
 
-void SegmentCache::Forget(const std::string& key) {
+void DiskCache::Forget(const std::string& key) {
   const MutexLock lock(mutex_);
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return;
@@ -177,14 +177,14 @@ void SegmentCache::Forget(const std::string& key) {
 namespace {
 
 // Whether a file may be good that could not be opened for this: there is a want of descriptors or
-// memory. What stays so, like missing rights, would keep its segment from being stored ever again.
+// memory. What stays so, like missing rights, would keep its bytes from being stored ever again.
 bool OpensLater(int code) {
   return code == EMFILE || code == ENFILE || code == ENOMEM || code == EINTR;
 }
 
 }  // namespace
 
-std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
+std::shared_ptr<const std::string> DiskCache::Get(const std::string& key) {
   {
     const MutexLock lock(mutex_);
     const auto found = by_key_.find(key);
@@ -219,7 +219,7 @@ std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
 }
 
 // 0, or errno.
-int SegmentCache::WriteFile(const std::string& key, const std::string& bytes) {
+int DiskCache::WriteFile(const std::string& key, const std::string& bytes) {
   std::error_code code;
   fs::create_directories(folder_, code);
   std::string temporary;
@@ -239,7 +239,7 @@ int SegmentCache::WriteFile(const std::string& key, const std::string& bytes) {
 
 // The same where the disk may be smaller than the limit, or others fill it: then the oldest go, a
 // few for each that comes, so that somebody else's flood does not empty the cache at once.
-int SegmentCache::WriteToDisk(const std::string& key, const std::string& bytes) {
+int DiskCache::WriteToDisk(const std::string& key, const std::string& bytes) {
   constexpr int kMostEvicted = 4;
   int code = WriteFile(key, bytes);
   for (int i = 0; i < kMostEvicted && (code == ENOSPC || code == EDQUOT); ++i) {
@@ -247,7 +247,7 @@ int SegmentCache::WriteToDisk(const std::string& key, const std::string& bytes) 
     {
       const MutexLock lock(mutex_);
       if (!std::exchange(disk_was_full_, true)) {
-        spdlog::warn("the disk of {} is full: the oldest segments go before their limit", folder_);
+        spdlog::warn("the disk of {} is full: the oldest {} go before their limit", folder_, what_);
       }
       if (entries_.empty()) return code;
       oldest = TakeOldest();
@@ -259,7 +259,7 @@ int SegmentCache::WriteToDisk(const std::string& key, const std::string& bytes) 
   return code;
 }
 
-void SegmentCache::Put(const std::string& key, const std::shared_ptr<const std::string>& bytes) {
+void DiskCache::Put(const std::string& key, const std::shared_ptr<const std::string>& bytes) {
   const auto size = static_cast<std::int64_t>(sizeof(Header) + bytes->size());
   if (folder_.empty() || size > limit_bytes_ / kLargestShare) return;
   {
@@ -276,7 +276,7 @@ void SegmentCache::Put(const std::string& key, const std::shared_ptr<const std::
   ++stats_.stored;
 }
 
-SegmentCacheStats SegmentCache::stats() const {
+DiskCacheStats DiskCache::stats() const {
   const MutexLock lock(mutex_);
   return stats_;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/segments/movie_shelf.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -223,19 +224,31 @@ void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& drop
   }
 }
 
+Result<std::shared_ptr<const SourceIndex>> MovieShelf::MakeIndex(const ShelvedFile& file,
+                                                                 Opened opened,
+                                                                 const std::string& path,
+                                                                 const std::stop_token& stop) {
+  const std::string identity = opened.identity.movie + opened.identity.texts;
+  if (kept_ != nullptr) {
+    UniqueFd again(fcntl(opened.fd.get(), F_DUPFD_CLOEXEC, 0));
+    auto found = kept_->Find(identity, file.audio_track(), std::move(again), stop);
+    if (found != nullptr) return found;
+  }
+  GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
+  GOPMILL_ASSIGN_OR_RETURN(
+      std::shared_ptr<const SourceIndex> read,
+      indexer_(std::move(opened.fd), stop, file.audio_track(), std::move(beside)));
+  WarnOfLostCues(path, read->subtitles);
+  if (kept_ != nullptr) kept_->Keep(identity, file.audio_track(), *read);
+  return read;
+}
+
 // The index of a file, which counts from now on.
 Result<std::shared_ptr<const SourceIndex>> MovieShelf::IndexOf(
     const std::shared_ptr<ShelvedFile>& file, Opened opened, const std::string& path,
     const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(
-      auto index, file->Index([&]() -> Result<std::shared_ptr<const SourceIndex>> {
-        GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
-        GOPMILL_ASSIGN_OR_RETURN(
-            std::shared_ptr<const SourceIndex> read,
-            indexer_(std::move(opened.fd), stop, file->audio_track(), std::move(beside)));
-        WarnOfLostCues(path, read->subtitles);
-        return read;
-      }));
+      auto index, file->Index([&] { return MakeIndex(*file, std::move(opened), path, stop); }));
   Dropped dropped;
   const MutexLock lock(mutex_);
   ToFront(file, dropped);

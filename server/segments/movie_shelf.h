@@ -25,6 +25,7 @@
 #include "media/segment_reader.h"
 #include "server/files/library.h"
 #include "server/files/script_shelf.h"
+#include "server/segments/kept_indexes.h"
 #include "server/segments/segmented_movie.h"
 
 namespace gopmill {
@@ -95,8 +96,10 @@ class MovieShelf {
       UniqueFd fd, const std::stop_token& stop, int audio_track,
       std::vector<SubtitleTrack> beside)>;
 
-  MovieShelf(const Library& library, ScriptShelf& scripts, Indexer indexer = &IndexSource)
-      : library_(library), scripts_(scripts), indexer_(std::move(indexer)) {}
+  // `kept`: where indexes outlive the process; null = nowhere.
+  MovieShelf(const Library& library, ScriptShelf& scripts, Indexer indexer = &IndexSource,
+             KeptIndexes* kept = nullptr)
+      : library_(library), scripts_(scripts), indexer_(std::move(indexer)), kept_(kept) {}
 
   // The plan of a movie for this request if it is known: no movie is read, only looked at.
   Result<std::optional<Shelved>> Known(const std::string& path, const RequestParams& params);
@@ -157,6 +160,10 @@ class MovieShelf {
   Result<std::shared_ptr<const SourceIndex>> IndexOf(const std::shared_ptr<ShelvedFile>& file,
                                                      Opened opened, const std::string& path,
                                                      const std::stop_token& stop);
+  // From the disk, where an earlier process left it; else by reading the movie.
+  Result<std::shared_ptr<const SourceIndex>> MakeIndex(const ShelvedFile& file, Opened opened,
+                                                       const std::string& path,
+                                                       const std::stop_token& stop);
   void Keep(Plan plan);
   void DropPlans(const std::function<bool(const Plan&)>& which, Dropped& dropped)
       GOPMILL_REQUIRES(mutex_);
@@ -165,6 +172,7 @@ class MovieShelf {
   const Library& library_;
   ScriptShelf& scripts_;
   const Indexer indexer_;
+  KeptIndexes* const kept_;
   Mutex mutex_;                                          // guards all lists
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front

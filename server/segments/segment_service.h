@@ -27,12 +27,12 @@
 #include "base/thread_safety.h"
 #include "scheduler/scheduler.h"
 #include "server/api/service.h"
+#include "server/files/disk_cache.h"
 #include "server/files/library.h"
 #include "server/files/script_shelf.h"
 #include "server/segments/making_table.h"
 #include "server/segments/movie_shelf.h"
 #include "server/segments/run_shelf.h"
-#include "server/segments/segment_cache.h"
 #include "server/segments/segment_job.h"
 #include "server/segments/segment_playlist.h"
 #include "server/segments/segment_request.h"
@@ -61,13 +61,13 @@ struct SegmentStats {
   std::uint64_t concealed = 0, patched = 0;
   std::int64_t making = 0;
   std::uint64_t run_bytes = 0;  // of decoders that wait for the next segment, about
-  SegmentCacheStats cache;
+  DiskCacheStats cache, indexes;
 };
 
 struct SegmentOptions {
   SegmentDefaults defaults;
-  std::string cache_folder;  // empty: nothing is kept
-  std::int64_t cache_bytes = 0;
+  std::string cache_folder;      // empty: nothing is kept
+  std::int64_t cache_bytes = 0;  // of it; a part (kIndexShare) is for indexes of movies
   MovieShelf::Indexer indexer = &IndexSource;
   std::int64_t making_bytes = kMaxMakingBytes;
 };
@@ -134,9 +134,11 @@ class SegmentService {
 
   const SegmentDefaults defaults_;
   Scheduler& scheduler_;
+  const std::unique_ptr<DiskCache> index_cache_;
+  KeptIndexes kept_indexes_;
   MovieShelf shelf_;
   RunShelf runs_;
-  const std::unique_ptr<SegmentCache> cache_;
+  const std::unique_ptr<DiskCache> cache_;
   const std::shared_ptr<UnitObserver> observer_;
 
   mutable Mutex mutex_;  // guards everything below

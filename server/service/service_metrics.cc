@@ -220,6 +220,17 @@ void AddLiveSegments(Families& f, const LiveSegmentStats& s) {
             Number(s.thumbnails));
 }
 
+void AddDiskCache(Families& f, const DiskCacheStats& stats, const std::string& name,
+                  const std::string& counted, const std::string& space) {
+  const std::string total = name + "_total";
+  f.Counter(total, counted, Number(stats.hits), {{"result", "hit"}});
+  f.Counter(total, "", Number(stats.misses), {{"result", "miss"}});
+  f.Counter(total, "", Number(stats.stored), {{"result", "stored"}});
+  f.Counter(total, "", Number(stats.evicted), {{"result", "evicted"}});
+  f.Counter(total, "", Number(stats.failed), {{"result", "failed"}});
+  f.Gauge(name + "_bytes", space, Number(stats.bytes));
+}
+
 void AddSegments(Families& f, const SegmentStats& s) {
   const std::string parts = "gopmill_parts_total";
   f.Counter(parts, "Parts of HLS and DASH presentations answered, by kind.", Number(s.playlists),
@@ -240,14 +251,12 @@ void AddSegments(Families& f, const SegmentStats& s) {
   f.Gauge("gopmill_segments_making", "Segments being transcoded.", Number(s.making));
   f.Gauge("gopmill_segments_run_bytes",
           "Estimated memory of decoders that wait for the next segment.", Number(s.run_bytes));
-  const std::string cache = "gopmill_segment_cache_total";
-  f.Counter(cache, "Segments looked for in the disk cache, kept and dropped, by what happened.",
-            Number(s.cache.hits), {{"result", "hit"}});
-  f.Counter(cache, "", Number(s.cache.misses), {{"result", "miss"}});
-  f.Counter(cache, "", Number(s.cache.stored), {{"result", "stored"}});
-  f.Counter(cache, "", Number(s.cache.evicted), {{"result", "evicted"}});
-  f.Counter(cache, "", Number(s.cache.failed), {{"result", "failed"}});
-  f.Gauge("gopmill_segment_cache_bytes", "Disk space of the kept segments.", Number(s.cache.bytes));
+  AddDiskCache(f, s.cache, "gopmill_segment_cache",
+               "Segments looked for in the disk cache, kept and dropped, by what happened.",
+               "Disk space of the kept segments.");
+  AddDiskCache(f, s.indexes, "gopmill_index_cache",
+               "Indexes of movies looked for on disk, kept and dropped, by what happened.",
+               "Disk space of the kept indexes.");
 }
 
 void AddAdmission(Families& f, const std::vector<AdmissionStats>& classes) {

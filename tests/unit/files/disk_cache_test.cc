@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/segments/segment_cache.h"
+#include "server/files/disk_cache.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -32,14 +32,14 @@ std::shared_ptr<const std::string> Bytes(std::string bytes) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
-class SegmentCacheTest : public ::testing::Test {
+class DiskCacheTest : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
   const fs::path folder_ = ::testing::TempDir() + "gopmill_cache_" + std::to_string(getpid());
 };
 
-TEST_F(SegmentCacheTest, GivesBackWhatWasPut) {
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+TEST_F(DiskCacheTest, GivesBackWhatWasPut) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   EXPECT_FALSE(cache->Get(Key('a')));
   cache->Put(Key('a'), Bytes("bytes"));
   EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("bytes")));
@@ -47,8 +47,8 @@ TEST_F(SegmentCacheTest, GivesBackWhatWasPut) {
   EXPECT_EQ(cache->stats().misses, 1U);
 }
 
-TEST_F(SegmentCacheTest, WhatWasNotAskedForTheLongestGoesFirst) {
-  const auto cache = SegmentCache::Open(folder_, 500);
+TEST_F(DiskCacheTest, WhatWasNotAskedForTheLongestGoesFirst) {
+  const auto cache = DiskCache::Open(folder_, 500);
   const std::string bytes(90, 'x');  // four fit, with their headers
   for (const char key : {'a', 'b', 'c', 'd'}) cache->Put(Key(key), Bytes(bytes));
   EXPECT_TRUE(cache->Get(Key('a')));
@@ -59,18 +59,18 @@ TEST_F(SegmentCacheTest, WhatWasNotAskedForTheLongestGoesFirst) {
   EXPECT_EQ(cache->stats().evicted, 1U);
 }
 
-TEST_F(SegmentCacheTest, OutlivesTheProcessAndShrinksToItsNewLimit) {
+TEST_F(DiskCacheTest, OutlivesTheProcessAndShrinksToItsNewLimit) {
   {
-    const auto cache = SegmentCache::Open(folder_, 1000);
+    const auto cache = DiskCache::Open(folder_, 1000);
     for (const char key : {'a', 'b', 'c', 'd'}) cache->Put(Key(key), Bytes(std::string(200, key)));
   }
-  const auto cache = SegmentCache::Open(folder_, 500);
+  const auto cache = DiskCache::Open(folder_, 500);
   EXPECT_EQ(cache->stats().files, 2);
   EXPECT_LE(cache->stats().bytes, 500);
 }
 
-TEST_F(SegmentCacheTest, DamageIsAMissAndGoesAway) {
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+TEST_F(DiskCacheTest, DamageIsAMissAndGoesAway) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   for (const char key : {'a', 'b', 'c'}) cache->Put(Key(key), Bytes("some bytes"));
   std::ofstream(folder_ / Key('a'), std::ios::binary | std::ios::app) << "more";
   fs::resize_file(folder_ / Key('b'), 20);
@@ -84,8 +84,8 @@ TEST_F(SegmentCacheTest, DamageIsAMissAndGoesAway) {
   EXPECT_EQ(cache->stats().bytes, 0);
 }
 
-TEST_F(SegmentCacheTest, WhatCannotBeOpenedNowIsThereLater) {
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+TEST_F(DiskCacheTest, WhatCannotBeOpenedNowIsThereLater) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   cache->Put(Key('a'), Bytes("some bytes"));
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -97,8 +97,8 @@ TEST_F(SegmentCacheTest, WhatCannotBeOpenedNowIsThereLater) {
   EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("some bytes")));
 }
 
-TEST_F(SegmentCacheTest, WhatSomebodyHasRemovedIsForgotten) {
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+TEST_F(DiskCacheTest, WhatSomebodyHasRemovedIsForgotten) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   cache->Put(Key('a'), Bytes("some bytes"));
   fs::remove(folder_ / Key('a'));
   EXPECT_FALSE(cache->Get(Key('a')));
@@ -107,15 +107,15 @@ TEST_F(SegmentCacheTest, WhatSomebodyHasRemovedIsForgotten) {
   EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("others")));
 }
 
-TEST_F(SegmentCacheTest, ALinkIsNotFollowed) {
+TEST_F(DiskCacheTest, ALinkIsNotFollowed) {
   fs::create_directories(folder_);
   std::ofstream(folder_ / "secret") << "secret";
   fs::create_symlink(folder_ / "secret", folder_ / Key('a'));
-  EXPECT_FALSE(SegmentCache::Open(folder_, 1 << 20)->Get(Key('a')));
+  EXPECT_FALSE(DiskCache::Open(folder_, 1 << 20)->Get(Key('a')));
 }
 
-TEST_F(SegmentCacheTest, WhatNeverOpensIsReplaced) {
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+TEST_F(DiskCacheTest, WhatNeverOpensIsReplaced) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   cache->Put(Key('a'), Bytes("segment"));
   std::ofstream(folder_ / "other") << "other";
   fs::remove(folder_ / Key('a'));
@@ -126,18 +126,18 @@ TEST_F(SegmentCacheTest, WhatNeverOpensIsReplaced) {
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ / Key('a'))));
 }
 
-TEST_F(SegmentCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
+TEST_F(DiskCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
   std::ofstream(folder_.string()) << "a file";
-  const auto cache = SegmentCache::Open(folder_ / "below", 1 << 20);
+  const auto cache = DiskCache::Open(folder_ / "below", 1 << 20);
   cache->Put(Key('a'), Bytes("bytes"));
   EXPECT_FALSE(cache->Get(Key('a')));
   EXPECT_EQ(cache->stats().failed, 1U);
 }
 
-TEST_F(SegmentCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
+TEST_F(DiskCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
   fs::create_directories(folder_);
   bool mounted = false;
-  SegmentCacheStats stats;
+  DiskCacheStats stats;
   std::string kept;
   // The file system is this thread's alone.
   std::thread([&] {
@@ -145,7 +145,7 @@ TEST_F(SegmentCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
               mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
               mount("none", folder_.c_str(), "tmpfs", 0, "size=64k") == 0;
     if (!mounted) return;
-    const auto cache = SegmentCache::Open(folder_, 1 << 20);
+    const auto cache = DiskCache::Open(folder_, 1 << 20);
     const std::string keys = "abcdef";
     for (const char key : keys) cache->Put(Key(key), Bytes(std::string(20'000, key)));
     for (const char key : keys) kept += cache->Get(Key(key)) ? std::string(1, key) : "";
@@ -159,16 +159,16 @@ TEST_F(SegmentCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
   EXPECT_EQ(stats.files, 3);
 }
 
-TEST_F(SegmentCacheTest, KeepsNothingWhenTurnedOff) {
-  for (const auto& cache : {SegmentCache::Open("", 1 << 20), SegmentCache::Open(folder_, 0)}) {
+TEST_F(DiskCacheTest, KeepsNothingWhenTurnedOff) {
+  for (const auto& cache : {DiskCache::Open("", 1 << 20), DiskCache::Open(folder_, 0)}) {
     cache->Put(Key('a'), Bytes("bytes"));
     EXPECT_FALSE(cache->Get(Key('a')));
   }
   EXPECT_FALSE(fs::exists(folder_));
 }
 
-TEST_F(SegmentCacheTest, OneSegmentDoesNotPushOutAllOthers) {
-  const auto cache = SegmentCache::Open(folder_, 1000);
+TEST_F(DiskCacheTest, OneSegmentDoesNotPushOutAllOthers) {
+  const auto cache = DiskCache::Open(folder_, 1000);
   cache->Put(Key('a'), Bytes("small"));
   cache->Put(Key('b'), Bytes(std::string(900, 'x')));
   EXPECT_TRUE(cache->Get(Key('a')));
@@ -176,7 +176,7 @@ TEST_F(SegmentCacheTest, OneSegmentDoesNotPushOutAllOthers) {
 }
 
 // As in containers, where all have the same process id.
-TEST_F(SegmentCacheTest, WhatOthersWriteIsLeftAlone) {
+TEST_F(DiskCacheTest, WhatOthersWriteIsLeftAlone) {
   fs::create_directories(folder_);
   std::vector<fs::path> theirs;
   for (int i = 0; i < 4; ++i) {
@@ -185,7 +185,7 @@ TEST_F(SegmentCacheTest, WhatOthersWriteIsLeftAlone) {
   }
   const UniqueFd writing(open(theirs[1].c_str(), O_WRONLY | O_CLOEXEC));
   ASSERT_EQ(flock(writing.get(), LOCK_EX | LOCK_NB), 0);
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   EXPECT_FALSE(fs::exists(theirs[0])) << "left by one that has ended, however lately";
   ASSERT_TRUE(fs::exists(theirs[1])) << "being written";
   std::ofstream(theirs[0]) << "half";  // another begins
@@ -196,8 +196,8 @@ TEST_F(SegmentCacheTest, WhatOthersWriteIsLeftAlone) {
   EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("bytes")));
 }
 
-TEST_F(SegmentCacheTest, AllWhoHaveASegmentAtOnceShareIt) {
-  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+TEST_F(DiskCacheTest, AllWhoHaveASegmentAtOnceShareIt) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
   auto made = Bytes("bytes");
   cache->Put(Key('a'), made);
   EXPECT_EQ(cache->Get(Key('a')), made);

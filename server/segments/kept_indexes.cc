@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/segments/kept_indexes.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "media/digest.h"
+#include "media/index_bytes.h"
+#include "server/stream/build_identity.h"
+
+namespace gopmill {
+namespace {
+
+std::string KeyOf(const std::string& identity, int audio_track) {
+  return Sha256Hex(fmt::format("index|{}|{}|{}", BuildIdentity(), audio_track, identity));
+}
+
+}  // namespace
+
+std::shared_ptr<const SourceIndex> KeptIndexes::Find(const std::string& identity, int audio_track,
+                                                     UniqueFd fd, const std::stop_token& stop) {
+  const auto bytes = disk_.Get(KeyOf(identity, audio_track));
+  if (bytes == nullptr) return nullptr;
+  auto index = IndexFromBytes(std::move(fd), stop, audio_track, *bytes);
+  return index.ok() ? std::move(index).value() : nullptr;
+}
+
+void KeptIndexes::Keep(const std::string& identity, int audio_track, const SourceIndex& index) {
+  if (auto bytes = IndexBytes(index)) {
+    disk_.Put(KeyOf(identity, audio_track), std::make_shared<const std::string>(*std::move(bytes)));
+  }
+}
+
+}  // namespace gopmill
