@@ -76,7 +76,7 @@ case("shape-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
 # that numbers cannot be read there.
 case("aspect-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None, colours=0,
      after=((twice, "-i IN -vf setsar=4/3 -c:v libx264 -preset ultrafast -bf 0 "
-             "-output_ts_offset 2 OUT"),), shows=list(range(50)) + [None] * 50, wrong=4,
+             "-output_ts_offset 2 OUT"),), shows=list(range(50)) + [None] * 50, wrong=4, quick=True,
      props={"width": 160, "height": 96})
 case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "
