@@ -20,15 +20,18 @@ std::string KeyOf(const std::string& identity, int audio_track) {
 
 std::shared_ptr<const SourceIndex> KeptIndexes::Find(const std::string& identity, int audio_track,
                                                      UniqueFd fd, const std::stop_token& stop) {
-  const auto bytes = disk_.Get(KeyOf(identity, audio_track));
+  if (disk_ == nullptr) return nullptr;
+  const auto bytes = disk_->Get(KeyOf(identity, audio_track));
   if (bytes == nullptr) return nullptr;
   auto index = IndexFromBytes(std::move(fd), stop, audio_track, *bytes);
   return index.ok() ? std::move(index).value() : nullptr;
 }
 
 void KeptIndexes::Keep(const std::string& identity, int audio_track, const SourceIndex& index) {
+  if (disk_ == nullptr) return;
   if (auto bytes = IndexBytes(index)) {
-    disk_.Put(KeyOf(identity, audio_track), std::make_shared<const std::string>(*std::move(bytes)));
+    disk_->Put(KeyOf(identity, audio_track),
+               std::make_shared<const std::string>(*std::move(bytes)));
   }
 }
 

@@ -20,7 +20,8 @@ namespace gopmill {
 
 class KeptIndexes {
  public:
-  explicit KeptIndexes(DiskCache& disk) : disk_(disk) {}
+  // Null: nothing is kept.
+  explicit KeptIndexes(DiskCache* disk = nullptr) : disk_(disk) {}
 
   // `identity` of the movie and of the texts beside it; `fd` of the movie. Null when there is none.
   std::shared_ptr<const SourceIndex> Find(const std::string& identity, int audio_track, UniqueFd fd,
@@ -28,7 +29,7 @@ class KeptIndexes {
   void Keep(const std::string& identity, int audio_track, const SourceIndex& index);
 
  private:
-  DiskCache& disk_;
+  DiskCache* disk_;
 };
 
 }  // namespace gopmill

@@ -229,17 +229,15 @@ Result<std::shared_ptr<const SourceIndex>> MovieShelf::MakeIndex(const ShelvedFi
                                                                  const std::string& path,
                                                                  const std::stop_token& stop) {
   const std::string identity = opened.identity.movie + opened.identity.texts;
-  if (kept_ != nullptr) {
-    UniqueFd again(fcntl(opened.fd.get(), F_DUPFD_CLOEXEC, 0));
-    auto found = kept_->Find(identity, file.audio_track(), std::move(again), stop);
-    if (found != nullptr) return found;
-  }
+  UniqueFd again(fcntl(opened.fd.get(), F_DUPFD_CLOEXEC, 0));
+  auto found = kept_.Find(identity, file.audio_track(), std::move(again), stop);
+  if (found != nullptr) return found;
   GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
   GOPMILL_ASSIGN_OR_RETURN(
       std::shared_ptr<const SourceIndex> read,
       indexer_(std::move(opened.fd), stop, file.audio_track(), std::move(beside)));
   WarnOfLostCues(path, read->subtitles);
-  if (kept_ != nullptr) kept_->Keep(identity, file.audio_track(), *read);
+  kept_.Keep(identity, file.audio_track(), *read);
   return read;
 }
 

@@ -96,9 +96,8 @@ class MovieShelf {
       UniqueFd fd, const std::stop_token& stop, int audio_track,
       std::vector<SubtitleTrack> beside)>;
 
-  // `kept`: where indexes outlive the process; null = nowhere.
   MovieShelf(const Library& library, ScriptShelf& scripts, Indexer indexer = &IndexSource,
-             KeptIndexes* kept = nullptr)
+             KeptIndexes kept = KeptIndexes())
       : library_(library), scripts_(scripts), indexer_(std::move(indexer)), kept_(kept) {}
 
   // The plan of a movie for this request if it is known: no movie is read, only looked at.
@@ -172,7 +171,7 @@ class MovieShelf {
   const Library& library_;
   ScriptShelf& scripts_;
   const Indexer indexer_;
-  KeptIndexes* const kept_;
+  KeptIndexes kept_;
   Mutex mutex_;                                          // guards all lists
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front

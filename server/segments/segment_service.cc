@@ -13,33 +13,13 @@
 #include "server/segments/segment_part.h"
 
 namespace gopmill {
-namespace {
-
-// The part of the disk cache that is for indexes: the length of a hundred movies or more.
-constexpr std::int64_t kIndexShare = 8;
-
-std::int64_t SegmentBytes(const SegmentOptions& options) {
-  return options.cache_bytes - options.cache_bytes / kIndexShare;
-}
-
-std::unique_ptr<DiskCache> OpenIndexCache(const SegmentOptions& options) {
-  const std::string& folder = options.cache_folder;
-  return DiskCache::Open(folder + "/indexes",
-                         folder.empty() ? 0 : options.cache_bytes / kIndexShare,
-                         "indexes of movies");
-}
-
-}  // namespace
-
 SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
                                const SegmentOptions& options,
                                std::shared_ptr<UnitObserver> observer)
     : defaults_(options.defaults),
       scheduler_(scheduler),
-      index_cache_(OpenIndexCache(options)),
-      kept_indexes_(*index_cache_),
-      shelf_(library, scripts, options.indexer, &kept_indexes_),
-      cache_(DiskCache::Open(options.cache_folder, SegmentBytes(options))),
+      shelf_(library, scripts, options.indexer, KeptIndexes(options.movies)),
+      cache_(DiskCache::Open(options.cache_folder, options.cache_bytes)),
       observer_(std::move(observer)),
       tasks_(options.making_bytes) {}
 
@@ -367,7 +347,6 @@ SegmentStats SegmentService::stats() const {
   stats.making = static_cast<std::int64_t>(making_.size());
   stats.run_bytes = runs_.bytes();
   stats.cache = cache_->stats();
-  stats.indexes = index_cache_->stats();
   return stats;
 }
 

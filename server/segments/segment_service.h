@@ -61,13 +61,14 @@ struct SegmentStats {
   std::uint64_t concealed = 0, patched = 0;
   std::int64_t making = 0;
   std::uint64_t run_bytes = 0;  // of decoders that wait for the next segment, about
-  DiskCacheStats cache, indexes;
+  DiskCacheStats cache;
 };
 
 struct SegmentOptions {
   SegmentDefaults defaults;
-  std::string cache_folder;      // empty: nothing is kept
-  std::int64_t cache_bytes = 0;  // of it; a part (kIndexShare) is for indexes of movies
+  std::string cache_folder;  // empty: nothing is kept
+  std::int64_t cache_bytes = 0;
+  DiskCache* movies = nullptr;  // where their indexes outlive the process; null = nowhere
   MovieShelf::Indexer indexer = &IndexSource;
   std::int64_t making_bytes = kMaxMakingBytes;
 };
@@ -134,8 +135,6 @@ class SegmentService {
 
   const SegmentDefaults defaults_;
   Scheduler& scheduler_;
-  const std::unique_ptr<DiskCache> index_cache_;
-  KeptIndexes kept_indexes_;
   MovieShelf shelf_;
   RunShelf runs_;
   const std::unique_ptr<DiskCache> cache_;

@@ -25,6 +25,22 @@ Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
   return options;
 }
 
+// The part of the disk cache that is for what was read of movies: indexes of a hundred or more.
+constexpr std::int64_t kMovieShare = 8;
+
+std::unique_ptr<DiskCache> OpenMovieCache(const SegmentOptions& options) {
+  const std::string& folder = options.cache_folder;
+  return DiskCache::Open(folder + "/movies", folder.empty() ? 0 : options.cache_bytes / kMovieShare,
+                         "indexes of movies");
+}
+
+// The rest is for segments.
+SegmentOptions WithMovieCache(SegmentOptions options, DiskCache& movies) {
+  options.cache_bytes -= options.cache_bytes / kMovieShare;
+  options.movies = &movies;
+  return options;
+}
+
 Result<EngineOptions> EngineOptionsOf(const ServerConfig& config) {
   EngineOptions options;
   options.scheduler.policy = config.scheduler.policy;
@@ -85,10 +101,13 @@ MediaService::MediaService(const ServerConfig& config, Library library,
           static_cast<double>(config.streams.promise_percent) / 100)),
       scripts_(library_),
       uploads_(segments.cache_folder, config.http.spool_bytes),
-      segments_(library_, scripts_, engine_->scheduler(), segments, observer_),
+      movies_(OpenMovieCache(segments)),
+      segments_(library_, scripts_, engine_->scheduler(), WithMovieCache(segments, *movies_),
+                observer_),
       live_segments_(live, engine_->scheduler(), HooksForLive()),
       fanouts_(HooksForFanout()),
-      config_(config) {
+      config_(config),
+      reports_(library_, *engine_, live_, *movies_, [this] { return NextStream(); }) {
   live_.Configure(LiveOptionsOf(config.live));
 }
 
@@ -96,7 +115,7 @@ Status MediaService::Start() {
   GOPMILL_RETURN_IF_ERROR(segments_.Start());
   GOPMILL_RETURN_IF_ERROR(live_segments_.Start());
   GOPMILL_ASSIGN_OR_RETURN(reaper_, StartThread([this] { Reap(); }));
-  return file_requests_.Start();
+  return reports_.Start();
 }
 
 MediaService::~MediaService() {
@@ -111,8 +130,13 @@ MediaService::~MediaService() {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  file_requests_.Stop();
+  reports_.Stop();
   changed_.NotifyAll();
+}
+
+FileReports::Next MediaService::NextStream() const {
+  const MutexLock lock(mutex_);
+  return {.stream = StreamId{next_id_}, .policy = config_.scheduler.policy};
 }
 
 LiveHooks MediaService::HooksForLive() {

@@ -23,7 +23,7 @@
 #include "base/thread_safety.h"
 #include "config/server_config.h"
 #include "server/api/service.h"
-#include "server/files/file_requests.h"
+#include "server/files/disk_cache.h"
 #include "server/files/library.h"
 #include "server/files/script_shelf.h"
 #include "server/files/upload_spool.h"
@@ -31,6 +31,7 @@
 #include "server/live/live_hub.h"
 #include "server/live/live_segments.h"
 #include "server/segments/segment_service.h"
+#include "server/service/file_reports.h"
 #include "server/service/service_metrics.h"
 #include "server/stream/engine.h"
 #include "server/stream/stream_admission.h"
@@ -70,13 +71,19 @@ class MediaService : public Service {
     live_.SetPull(name, std::move(state));
   }
   void CheckStream(const std::string& path, const RequestParams& params, std::stop_token left,
-                   JsonCallback done) override;
+                   JsonCallback done) override {
+    reports_.CheckStream(path, params, std::move(left), done);
+  }
   Status CancelStream(StreamId id) override;
   PartTicket OpenPart(PartRequest request, PartCallback done) override;
   void CancelPart(PartTicket ticket) override;
-  void Sources(std::stop_token left, JsonCallback done) override;
+  void Sources(std::stop_token left, JsonCallback done) override {
+    reports_.Sources(std::move(left), done);
+  }
   void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
-               JsonCallback done) override;
+               JsonCallback done) override {
+    reports_.Explain(path, params, std::move(left), done);
+  }
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
   Result<std::string> Seams(StreamId id) const override;
@@ -84,7 +91,7 @@ class MediaService : public Service {
   std::string Workers() const override;
   std::string Metrics() const override;
   bool Ready() const override;
-  bool LibraryReadable() const override { return file_requests_.library_readable(); }
+  bool LibraryReadable() const override { return reports_.library_readable(); }
 
   // Refuses new streams from now on.
   void StartDraining();
@@ -104,6 +111,7 @@ class MediaService : public Service {
   [[nodiscard]] Duration OpeningWaits() const;
   void LogRunning() const;
   void MakeLive(SessionSpec& spec) const;
+  FileReports::Next NextStream() const;
   LiveHooks HooksForLive();
   FanoutHooks HooksForFanout();
   Result<StreamId> JoinStream(const std::string& path, const RequestParams& params,
@@ -119,16 +127,8 @@ class MediaService : public Service {
   [[nodiscard]] bool IsRunning(StreamId id) const;
   void OnClosed(StreamId id);
   void Reap();
-  void ForgetProbesExcept(const std::vector<Library::Entry>& entries);
-  Result<std::string> CheckLive(const std::string& name, const TargetRequest& request);
   Result<PlanTexts> ReadTexts(const std::string& path, const TargetRequest& request,
                               const std::stop_token& stop);
-  // Whether the movie, with so many text tracks of its own, has the one that is asked for.
-  [[nodiscard]] Status CheckBurn(const std::string& path, const TargetRequest& request,
-                                 std::size_t own) const;
-  [[nodiscard]] Status CheckCoding(const std::shared_ptr<const SourceInfo>& source,
-                                   const Target& target) const;
-  std::string SourceEntryJson(const Library::Entry& entry);
 
   const TimePoint started_ = SteadyNow();  // before any worker
   const Library library_;
@@ -138,6 +138,7 @@ class MediaService : public Service {
   const std::shared_ptr<StreamAdmission> admission_;
   ScriptShelf scripts_;
   UploadSpool uploads_;
+  const std::unique_ptr<DiskCache> movies_;  // what was read of them
   SegmentService segments_;
   LiveSegments live_segments_;
   FanoutTable fanouts_;
@@ -156,19 +157,13 @@ class MediaService : public Service {
   std::set<StreamId> expected_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped
   std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
-  // Probe data by path, with the size and time it was made for.
-  struct Probed {
-    std::int64_t size_bytes = 0, modified_ns = 0;
-    std::string json;
-  };
-  std::map<std::string, Probed> probes_ GOPMILL_GUARDED_BY(mutex_);
   StreamTotals totals_ GOPMILL_GUARDED_BY(mutex_);
   bool readers_left_ GOPMILL_GUARDED_BY(mutex_) = false;  // threads of some are to be joined
   bool draining_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
   std::jthread reaper_;
-  FileRequests file_requests_{library_};  // its thread uses all above
+  FileReports reports_;  // its thread uses all above
 };
 
 }  // namespace gopmill

@@ -254,9 +254,6 @@ void AddSegments(Families& f, const SegmentStats& s) {
   AddDiskCache(f, s.cache, "gopmill_segment_cache",
                "Segments looked for in the disk cache, kept and dropped, by what happened.",
                "Disk space of the kept segments.");
-  AddDiskCache(f, s.indexes, "gopmill_index_cache",
-               "Indexes of movies looked for on disk, kept and dropped, by what happened.",
-               "Disk space of the kept indexes.");
 }
 
 void AddAdmission(Families& f, const std::vector<AdmissionStats>& classes) {
@@ -324,6 +321,9 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddScheduler(families, metrics.scheduler);
   AddCache(families, metrics.cache);
   AddSegments(families, metrics.segments);
+  AddDiskCache(families, metrics.movies, "gopmill_movie_cache",
+               "Indexes and descriptions of movies looked for on disk, by what happened.",
+               "Disk space of the kept indexes and descriptions.");
   families.Gauge("gopmill_upload_spool_bytes",
                  "Disk space of uploads that are read once they are whole.",
                  Number(metrics.spooled_bytes));

@@ -45,6 +45,7 @@ struct ServiceMetrics {
   SchedulerStats scheduler;
   CacheStats cache;
   SegmentStats segments;
+  DiskCacheStats movies;
   std::int64_t spooled_bytes = 0;
   LiveTotals live;
   std::vector<AdmissionStats> admission;

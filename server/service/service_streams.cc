@@ -81,6 +81,13 @@ StreamId MediaService::TakePlaceOf(StreamId before) {
   return id;
 }
 
+Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetRequest& request,
+                                          const std::stop_token& stop) {
+  return ReadPlanTexts(
+      request, [&](int number) { return scripts_.Get(path, number, stop); },
+      [&] { return library_.OpenEntry(path); }, [&] { return TextFilesOf(library_, path); }, stop);
+}
+
 Result<StreamId> MediaService::OpenEntry(const std::string& path, const RequestParams& params,
                                          std::unique_ptr<StreamSink> sink,
                                          std::optional<StreamId> place) {

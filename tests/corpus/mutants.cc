@@ -138,7 +138,9 @@ std::string Judge(const std::string& input, const std::string& output, std::int6
   const Error& error = report.error();
   if (error.message.empty()) return "an error without a word";
   const bool of_source = error.code == Code::kUnsupported || error.code == Code::kCorrupt;
-  return of_source ? "" : fmt::format("{}: {}", CodeName(error.code), error.message);
+  // Where the first time is spoilt, the others may all lie behind the part that is asked for.
+  const bool of_part = job.request.duration && error.parameter == "duration";
+  return of_source || of_part ? "" : fmt::format("{}: {}", CodeName(error.code), error.message);
 }
 
 std::vector<fs::path> MoviesIn(const fs::path& folder) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Indexes of movies outlive the server: the next one plans and plays a movie as the first did, and does not read it to
-its end again; a movie that has changed, other text beside it, and damage of what is kept are seen."""
+"""What was read of movies outlives the server: the next one lists, plans and plays a movie as the first did, and does not
+read it to its end again; a movie that has changed, other text beside it, and damage of what is kept are seen."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ CUES = "1\n00:00:01,000 --> 00:00:02,500\n{}\n\n2\n00:00:03,000 --> 00:00:04,000
 
 
 def indexes(server, result):
-    return server.metric(f'gopmill_index_cache_total{{result="{result}"}}')
+    return server.metric(f'gopmill_movie_cache_total{{result="{result}"}}')
 
 
 def presentation(server, movie):
@@ -81,6 +82,27 @@ def a_movie_is_read_once(folder):
     check(costs[1] < size / 8, f"{costs[1]} of {size} bytes are read again")
 
 
+def a_library_is_probed_once(folder):
+    library = folder / "listed"
+    shutil.copytree(MOVIES, library)
+    (library / "text.mp4").write_text("no movie", encoding="utf-8")
+    flags = ("--segment-cache", str(folder / "list"))
+    told, costs = [], []
+    for _ in range(2):
+        with Server(library, *flags) as server:
+            before = bytes_read(server)
+            told.append(server.get("/v1/sources")[1])
+            costs.append(bytes_read(server) - before)
+    movies = len(json.loads(told[0])["sources"])
+    check(movies == len(list(library.iterdir())) and told[0] == told[1], f"{movies} movies, the same list")
+    check(costs[1] < costs[0] / 20, f"{costs} bytes")
+    shutil.copy(MOVIES / "sync-720p.mp4", library / "text.mp4")
+    with Server(library, *flags) as server:
+        listed = json.loads(server.get("/v1/sources")[1])["sources"]
+        check(not any("error" in source for source in listed), "a movie that has come is seen")
+        check(indexes(server, "hit") == movies - 1, "the others are known")
+
+
 def changes_are_seen(folder):
     library = folder / "changed"
     library.mkdir()
@@ -116,24 +138,24 @@ def damage_is_seen(folder):
             body = server.get(path)[1]
             return body, indexes(server, "hit"), indexes(server, "stored"), indexes(server, "failed")
     playlist = ask()[0]
-    kept = list((folder / "damaged" / "indexes").iterdir())
+    kept = list((folder / "damaged" / "movies").iterdir())
     check(len(kept) == 1, f"{kept}")
     whole = kept[0].read_bytes()
     kept[0].write_bytes(whole[:-7] + b"garbage")
     check(ask() == (playlist, 0, 1, 1), "a damaged index is made again")
     check(kept[0].read_bytes() == whole, "and is the same")
     check(ask() == (playlist, 1, 0, 0), "and is found")
-    shutil.rmtree(folder / "damaged" / "indexes")
+    shutil.rmtree(folder / "damaged" / "movies")
     with Server(MOVIES, *flags, "--segment-cache-bytes", "0") as server:
         check(server.get(path)[1] == playlist, "without a cache")
         wait_until(lambda: indexes(server, "stored") == 0, 5, "nothing is kept")
-    check(not (folder / "damaged" / "indexes").exists(), "and no folder made")
+    check(not (folder / "damaged" / "movies").exists(), "and no folder made")
 
 
 def main():
     folder = Path(tempfile.mkdtemp())
     try:
-        return run_all([other_servers_plan_and_play_alike, a_movie_is_read_once, changes_are_seen, damage_is_seen], folder)
+        return run_all([other_servers_plan_and_play_alike, a_movie_is_read_once, a_library_is_probed_once, changes_are_seen, damage_is_seen], folder)
     finally:
         shutil.rmtree(folder)
 
