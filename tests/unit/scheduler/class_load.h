@@ -17,13 +17,13 @@ namespace gopmill {
 // Seconds of worker time by class.
 using Served = std::array<double, 3>;
 
-inline PolicyOptions Classes(const std::string& text) {
+inline PolicyOptions ClassOptions(const std::string& text) {
   PolicyOptions options;
   options.classes = ParseClasses(text).value();
   return options;
 }
 
-inline PolicyOptions Weighted() { return Classes("gold:5,silver:3,bronze:1"); }
+inline PolicyOptions Weighted() { return ClassOptions("gold:5,silver:3,bronze:1"); }
 
 struct ClassLoad {
   explicit ClassLoad(const char* policy, const PolicyOptions& options = Weighted(),

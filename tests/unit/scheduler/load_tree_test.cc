@@ -17,8 +17,8 @@
 namespace gopmill {
 namespace {
 
-LoadTree TreeOf(const Topology& topology, int workers, const LevelRatios& ratios) {
-  PolicyOptions options;
+LoadTree TreeOf(const Topology& topology, int workers, const LevelRatios& ratios,
+                PolicyOptions options = {}) {
   options.ratios.levels = ratios;
   return {topology, LayOutWorkers(topology, workers), options};
 }
@@ -113,11 +113,11 @@ class SlowDescent {
       double best_score = -1;
       for (const LoadNode& child : tree_.children(*node)) {
         if (child.available == 0) continue;
-        const double queue = QueuePerWorker(child, true);
+        const double queue = QueueOf(child, true);
         const double w = queue <= 0 ? 1.0 : smallest / queue;
         const double mean = static_cast<double>(node->size) / node->child_count;
-        const double g =
-            std::pow(Weight(HashKind::kMixed, home_.key, child.candidate), mean / child.size);
+        const double g = std::pow(Weight(HashKind::kMixed, home_.key, child.candidate),
+                                  PerWorker() ? mean / child.size : 1);
         if (w * g > best_score) {
           best_score = w * g;
           best = &child;
@@ -133,7 +133,7 @@ class SlowDescent {
     double smallest = 1e300;
     for (const LoadNode& child : tree_.children(parent)) {
       if (child.available == 0) continue;
-      const double queue = QueuePerWorker(child, options_.weight == WeightRule::kWeightedMinimum);
+      const double queue = QueueOf(child, options_.weight == WeightRule::kWeightedMinimum);
       if (options_.minimum == MinimumRule::kNonZero && queue <= 0) continue;
       smallest = std::min(smallest, queue);
     }
@@ -145,15 +145,16 @@ class SlowDescent {
     while (!tree_.node(common).Holds(home_.worker)) common = tree_.node(common).parent;
     return tree_.node(common).ratio;
   }
-  double QueuePerWorker(const LoadNode& node, bool weighted) const {
+  bool PerWorker() const { return options_.children == ChildRule::kByWorkers; }
+  double QueueOf(const LoadNode& node, bool weighted) const {
     double sum = 0;
     for (int w = node.first_worker; w < node.first_worker + node.size; ++w) {
       const LoadNode& leaf = tree_.leaf(WorkerId{w});
       if (leaf.available == 0) continue;
-      if (leaf.load == 0) return 0;
+      if (leaf.load == 0 && options_.parent == ParentRule::kAnyIdle) return 0;
       sum += (weighted ? Ratio(WorkerId{w}) : 1) * static_cast<double>(leaf.load);
     }
-    return sum / node.available;
+    return PerWorker() ? sum / node.available : sum;
   }
 
   const PolicyOptions options_;
@@ -167,7 +168,7 @@ void ExpectTheDefinition(const PolicyOptions& options) {
                                   "pack:4 core:8 pu:1", "core:7 pu:1"}) {
     const Topology topology = SyntheticTopology(description);
     // One worker less than PUs, so that the tree is uneven.
-    LoadTree tree = TreeOf(topology, topology.pu_count() - 1, XeonE5335Ratios());
+    LoadTree tree = TreeOf(topology, topology.pu_count() - 1, XeonE5335Ratios(), options);
     TreeChoice choice(options, tree);
     std::mt19937 random(5);
     for (std::uint64_t s = 0; s < 5000; ++s) {
@@ -184,9 +185,19 @@ void ExpectTheDefinition(const PolicyOptions& options) {
 
 TEST(TreeChoiceTest, AgreesWithTheDefinition) { ExpectTheDefinition({}); }
 
-// Where the numerator is a plain queue and idle children compete, c does not cancel out.
-TEST(TreeChoiceTest, AgreesWithThePrintedDefinition) {
-  ExpectTheDefinition({.minimum = MinimumRule::kNonZero, .weight = WeightRule::kPrintedMinimum});
+// Each printed form beside each other one. Where the numerator is a plain queue and idle children
+// compete, c does not cancel out.
+TEST(TreeChoiceTest, AgreesWithThePrintedDefinitions) {
+  for (const MinimumRule minimum : {MinimumRule::kPlain, MinimumRule::kNonZero}) {
+    for (const WeightRule weight : {WeightRule::kWeightedMinimum, WeightRule::kPrintedMinimum}) {
+      for (const ChildRule children : {ChildRule::kByWorkers, ChildRule::kEqual}) {
+        for (const ParentRule parent : {ParentRule::kAnyIdle, ParentRule::kAllIdle}) {
+          ExpectTheDefinition(
+              {.minimum = minimum, .weight = weight, .children = children, .parent = parent});
+        }
+      }
+    }
+  }
 }
 
 TEST(TreeChoiceTest, OneIdleWorkerIsFoundWhereverItIs) {

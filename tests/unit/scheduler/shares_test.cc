@@ -105,7 +105,7 @@ TEST_P(FairTest, UnitsOfUnevenLengthCostAClassNothing) {
 
 // A client goes between the choice of its unit and its start: the unit was charged and never ran.
 TEST_P(FairTest, UnitsThatAreRecalledCostNothing) {
-  ClassLoad load(GetParam(), Classes("a:1,b:1,none:1"), "pu:2");
+  ClassLoad load(GetParam(), ClassOptions("a:1,b:1,none:1"), "pu:2");
   load.Start(0);
   load.Start(1);
   load.Run(5);
@@ -463,7 +463,7 @@ TEST(AllocationLayersTest, CreditIsStolenFromSomebody) {
 // One worker, and units of 2 s, twenty of credit's periods; those of class 1 can be short ones.
 struct LongUnits : ClassLoad {
   explicit LongUnits(const std::string& classes, milliseconds of_class_1 = milliseconds(2000))
-      : ClassLoad("credit", Classes(classes), "pu:1") {
+      : ClassLoad("credit", ClassOptions(classes), "pu:1") {
     pool.service_time = [of_class_1](const Ticket& ticket) {
       return ticket.report.unit.stream.value % 3 == 1 ? of_class_1 : milliseconds(2000);
     };
@@ -505,7 +505,7 @@ TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatUsesLittle) {
                               LightUse{"pu:1", ms(200), ms(50), ms(300), ms(200)},
                               LightUse{"pu:8", ms(300), ms(30), ms(20), ms(300)},
                               LightUse{"pu:8", ms(300), ms(30), ms(20), ms(3000)}}) {
-    ClassLoad load("credit", Classes("a:1,b:1,once:1"), use.topology);
+    ClassLoad load("credit", ClassOptions("a:1,b:1,once:1"), use.topology);
     milliseconds of_b = use.of_b;
     load.pool.service_time = [&](const Ticket& ticket) {
       const std::uint64_t of = ticket.report.unit.stream.value % 3;

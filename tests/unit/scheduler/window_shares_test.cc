@@ -137,7 +137,7 @@ struct Conditions {
 
 Recorded RunAllTheTime(const Conditions& conditions, const UnitTimes& times) {
   Recorded recorded;
-  const PolicyOptions options = Classes(conditions.classes);
+  const PolicyOptions options = ClassOptions(conditions.classes);
   ClassLoad load({.topology = conditions.topology,
                   .options = options,
                   .make_policy = [&](const PoolState& pool) -> std::unique_ptr<Policy> {
