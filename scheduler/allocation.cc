@@ -47,30 +47,51 @@ class ClassPolicy final : public Policy {
   void OnArrived(UnitRef ref, const PoolState& pool, TimePoint now, ActionList& actions) {
     const Unit& unit = pool.unit(ref);
     allocation_->OnArrived(unit.service_class, pool, now);
+    if (const WorkerId w = IdleWorkerFor(ref, pool, now); w.value >= 0) {
+      // Where its class was given the worker just now, others of it may wait for longer.
+      const UnitRef first = Choose(unit.service_class, w, pool);
+      Put(first, w, pool, now, actions);
+      if (first == ref) return;
+    } else if (const WorkerId any = unit.excluded.value >= 0 ? LongestIdleFor(unit, pool) : w;
+               any.value >= 0) {
+      Put(ref, any, pool, now, actions);
+      return;
+    }
+    actions.Add(Hold{ref, WorkerId{}});
+  }
+
+  // An idle worker that serves the class of the unit now, a warm one if there is one.
+  WorkerId IdleWorkerFor(UnitRef ref, const PoolState& pool, TimePoint now) {
+    const Unit& unit = pool.unit(ref);
     WorkerId chosen;
     for (WorkerId w = pool.LongestIdle(); w.value >= 0; w = pool.NextIdle(w)) {
       if (w == unit.excluded || allocation_->ClassFor(w, pool, now) != unit.service_class) continue;
-      const bool warm = pool.warm(ref, w);
-      if (chosen.value < 0 || warm) chosen = w;
-      if (warm) break;
+      if (pool.warm(ref, w)) return w;
+      if (chosen.value < 0) chosen = w;
     }
-    if (chosen.value < 0 && unit.excluded.value >= 0) chosen = LongestIdleFor(unit, pool);
-    if (chosen.value < 0) {
-      actions.Add(Hold{ref, WorkerId{}});
-      return;
-    }
-    allocation_->OnStarted(unit.service_class, chosen, now);
-    actions.Add(Assign{ref, chosen});
+    return chosen;
   }
 
+  // One that was given away while it was idle is told first; `w` is asked for again then.
   void OnFree(WorkerId w, const PoolState& pool, TimePoint now, ActionList& actions) {
-    if (!pool.idle(w) || !pool.OldestHead().valid()) return;
+    const WorkerId given = allocation_->TakeGiven();
+    if (given.value >= 0 && given != w && Serve(given, pool, now, actions)) return;
+    Serve(w, pool, now, actions);
+  }
+
+  // False if there is nothing for it.
+  bool Serve(WorkerId w, const PoolState& pool, TimePoint now, ActionList& actions) {
+    if (!pool.idle(w) || !pool.OldestHead().valid()) return false;
     UnitRef ref = StrandedRetryFor(w, pool);
     if (!ref.valid()) {
       const int service_class = allocation_->ClassFor(w, pool, now);
       ref = service_class >= 0 ? Choose(service_class, w, pool) : RetryFor(w, pool);
     }
-    if (!ref.valid()) return;
+    if (ref.valid()) Put(ref, w, pool, now, actions);
+    return ref.valid();
+  }
+
+  void Put(UnitRef ref, WorkerId w, const PoolState& pool, TimePoint now, ActionList& actions) {
     allocation_->OnStarted(pool.unit(ref).service_class, w, now);
     actions.Add(Assign{ref, w});
   }

@@ -25,6 +25,9 @@ class Allocation {
   [[nodiscard]] virtual bool IsAloneFor(int /*service_class*/, WorkerId /*w*/) const {
     return false;
   }
+  // An idle worker that was given to another class since the last call, which it can begin with;
+  // -1 = none was.
+  virtual WorkerId TakeGiven() { return {}; }
   // A unit of that class became the head of its line.
   virtual void OnArrived(int /*service_class*/, const PoolState& /*pool*/, TimePoint /*now*/) {}
   // A unit of that class was put on `w`.

@@ -144,7 +144,11 @@ void Everest::AskForMore(int service_class, const PoolState& pool, TimePoint now
     if (owner_of_[i] != victim || next_owner_[i] >= 0 || !pool.available(w)) continue;
     Give(w, service_class, now);
     // It counts for its new class from now on, and finishes its unit first.
-    if (!pool.idle(w)) next_owner_[i] = std::exchange(owner_of_[i], victim);
+    if (pool.idle(w)) {
+      given_ = w;
+    } else {
+      next_owner_[i] = std::exchange(owner_of_[i], victim);
+    }
     return;
   }
 }

@@ -26,6 +26,7 @@
 // Thread-safety: thread-affine to the dispatcher.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "scheduler/allocation.h"
@@ -39,6 +40,7 @@ class Everest final : public Allocation {
 
   int ClassFor(WorkerId w, const PoolState& pool, TimePoint now) override;
   [[nodiscard]] bool IsAloneFor(int service_class, WorkerId w) const override;
+  WorkerId TakeGiven() override { return std::exchange(given_, {}); }
   void OnArrived(int service_class, const PoolState& pool, TimePoint now) override;
   void OnFinished(int service_class, WorkerId w, Duration busy, const PoolState& pool,
                   TimePoint now) override;
@@ -85,6 +87,7 @@ class Everest final : public Allocation {
   std::vector<int> next_owner_;       // the class a worker goes to after its unit; -1 = it stays
   std::vector<Owner> owners_;         // by class
   std::vector<double> beyond_share_;  // by class; valid within HasMostBeyondShare
+  WorkerId given_;                    // was idle when it was given away; -1 = none was
 };
 
 }  // namespace gopmill
