@@ -23,14 +23,6 @@ SimUnit ToUnit(const TraceUnit& recorded, double opening_ms) {
   return unit;
 }
 
-Result<int> ClassNamed(const std::string& name, const std::vector<ServiceClass>& classes) {
-  if (classes.empty()) return 0;
-  const auto found = std::ranges::find(classes, name, &ServiceClass::name);
-  if (found != classes.end()) return static_cast<int>(found - classes.begin());
-  return InvalidArgument("classes", "The trace has units of class \"" + name + "\".",
-                         "all classes of the trace, or none");
-}
-
 // The units of each stream together, streams by number.
 std::vector<std::uint32_t> ByStream(const RecordedTrace& trace) {
   std::vector<std::uint32_t> order(trace.units.size());
@@ -63,6 +55,18 @@ std::vector<std::uint32_t> PlacesOf(const RecordedTrace& trace,
 
 }  // namespace
 
+Result<int> ClassOfTrace(const std::string& name, const std::vector<ServiceClass>& classes) {
+  if (classes.empty()) return 0;
+  const auto found = std::ranges::find(classes, name, &ServiceClass::name);
+  if (found != classes.end()) return static_cast<int>(found - classes.begin());
+  if (name.empty()) {
+    return InvalidArgument("classes", "The trace was recorded without classes.",
+                           "without --classes");
+  }
+  return InvalidArgument("classes", "The trace has units of class \"" + name + "\".",
+                         "all classes of the trace, or none");
+}
+
 Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<ServiceClass>& classes) {
   Workload workload{.name = "trace of " + trace.header.machine + ", unit " + trace.header.unit,
                     .feed = Feed::kOpen,
@@ -77,7 +81,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
   for (const std::uint32_t i : order) {
     const TraceUnit& unit = trace.units[i];
     if (workload.streams.empty() || workload.streams.back().id.value != unit.stream) {
-      GOPMILL_ASSIGN_OR_RETURN(const int service_class, ClassNamed(unit.service_class, classes));
+      GOPMILL_ASSIGN_OR_RETURN(const int service_class, ClassOfTrace(unit.service_class, classes));
       workload.streams.push_back({.id = StreamId{unit.stream},
                                   .number = unit.number,
                                   .service_class = service_class,

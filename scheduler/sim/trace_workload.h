@@ -5,15 +5,21 @@
 // Thread-safety: safe (pure function).
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "scheduler/sim/trace.h"
 #include "scheduler/sim/workload.h"
 
 namespace gopmill::sim {
 
+// The place of a class of a trace among those that were given; 0 where none are.
+// kInvalidArgument naming "classes" when it is not among them.
+Result<int> ClassOfTrace(const std::string& name, const std::vector<ServiceClass>& classes);
+
 // Open feed at the recorded times; a unit's place in its stream is that of its index. Units get the
-// class of their name; without `classes` all are of one, as in a replay. kInvalidArgument naming
-// "classes" when the trace has one that is not among them. Times are those of TimesOf (trace.h), as
-// in a replay.
+// class of their name; without `classes` all are of one. Fails as ClassOfTrace does. Times are
+// those of TimesOf (trace.h). All this as in a replay.
 Result<Workload> FromTrace(const RecordedTrace& trace,
                            const std::vector<ServiceClass>& classes = {});
 

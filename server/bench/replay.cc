@@ -8,6 +8,7 @@
 
 #include "base/thread_safety.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/sim/trace_workload.h"
 #include "scheduler/topology_hwloc.h"
 
 namespace gopmill::bench {
@@ -114,14 +115,6 @@ RunRecord MakeRecord(const ReplayOptions& options, std::vector<UnitSample> units
   return record;
 }
 
-Result<std::uint16_t> ClassOf(const std::string& name, const std::vector<ServiceClass>& classes) {
-  if (classes.empty()) return std::uint16_t{0};
-  const auto found = std::ranges::find(classes, name, &ServiceClass::name);
-  if (found != classes.end()) return static_cast<std::uint16_t>(found - classes.begin());
-  return InvalidArgument("classes", "The trace has units of class \"" + name + "\".",
-                         "all classes of the trace, or none");
-}
-
 }  // namespace
 
 Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
@@ -132,13 +125,13 @@ Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
   std::vector<ReplayUnit> units;
   for (const TraceUnit& unit : trace.units) {
     const UnitTimes times = TimesOf(unit, opening);
-    GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
-                             ClassOf(unit.service_class, classes));
+    GOPMILL_ASSIGN_OR_RETURN(const int service_class,
+                             sim::ClassOfTrace(unit.service_class, classes));
     JobSpec spec{.unit = {StreamId{unit.stream}, UnitIndex{unit.index}},
                  .stream_number = unit.number,
                  .cost_bytes = unit.bytes,
                  .frames = static_cast<std::uint32_t>(unit.frames),
-                 .service_class = service_class,
+                 .service_class = static_cast<std::uint16_t>(service_class),
                  .context = unit.context};
     if (unit.deadline_ms) spec.deadline = TimePoint(FromMillis(*unit.deadline_ms - begin_ms));
     units.push_back({.spec = spec,

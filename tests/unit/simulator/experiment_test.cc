@@ -493,6 +493,8 @@ TEST(TraceWorkloadTest, UnitsHaveTheClassOfTheirNameAsInAReplay) {
   EXPECT_EQ(FromTrace(*SmallTrace())->classes.size(), 1U) << "one class unless they are given";
   EXPECT_THAT(RefusalOf({{"workload", "trace"}, {"classes", "live:1"}}),
               AllOf(HasSubstr("parameter: classes"), HasSubstr("batch")));
+  EXPECT_THAT(ClassOfTrace("", classes).error().ToString(),
+              HasSubstr("recorded without classes. (parameter: classes; accepted: without"));
 }
 
 // Segments have ids for numbers: what sm and wired make of them must not be other work than in a
