@@ -57,6 +57,9 @@ struct ExperimentParam {
 };
 std::span<const ExperimentParam> ExperimentParams();
 
+// What a parameter is unless given; empty if that is nothing, or something that its meaning says.
+std::string DefaultOf(std::string_view name);
+
 // Sets a parameter from text and remembers that it was given. Not a number, NaN, out of range,
 // unknown: an error that names it.
 Status SetParam(Experiment& experiment, std::string_view name, const std::string& value);

@@ -51,7 +51,7 @@ constexpr std::array kSetters = {
           "a name that --list prints, chiplet:N, pu:N, hwloc notation, x.xml"},
          &E::topology),
     Text({"workload", "Kind of work", "transcode or l7; trace goes with --trace"}, &E::workload),
-    Text({"mix", "Streams of the workload transcode, or trace of l7",
+    Text({"mix", "Streams of the workload transcode (reference unless given), or trace of l7 (tu)",
           "reference, modern, live, bursty, mixed, small, even; l7: tu, mit, nyp"},
          &E::mix, kByTranscode | kByL7),
     Text({"arrivals", "How units arrive; deadlines of a trace move along, and closed has none",
@@ -63,8 +63,7 @@ constexpr std::array kSetters = {
           "under ps-hrw and gps-hrw and while another class waits",
           "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],..."},
          &E::classes, kByTranscode | kByTrace),
-    Text({"scheduler-options", "Forms of the rules, NAME=VALUE,...",
-          "as gopmill bench --list prints them"},
+    Text({"scheduler-options", "Forms of the rules, NAME=VALUE,...", "as --list prints them"},
          &E::rules),
     Whole({"streams", "Streams; 0 = 20, modern: 8, or as many as the trace of l7 had",
            "0 to 1000000"},
@@ -286,6 +285,14 @@ ParamValue ValueOf(const Experiment& experiment, std::string_view name) {
 }
 
 std::span<const ExperimentParam> ExperimentParams() { return kParams; }
+
+std::string DefaultOf(std::string_view name) {
+  const Setter& setter = *FindSetter(name);
+  const Experiment defaults;
+  if (setter.text != nullptr) return defaults.*setter.text;
+  const double value = setter.whole != nullptr ? defaults.*setter.whole : defaults.*setter.real;
+  return value == 0 ? std::string() : fmt::format("{}", value);
+}
 
 Status SetParam(Experiment& experiment, std::string_view name, const std::string& value) {
   const Setter* const setter = FindSetter(name);

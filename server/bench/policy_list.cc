@@ -9,7 +9,7 @@
 
 namespace gopmill::bench {
 
-std::string ListText() {
+std::string PolicyListText() {
   std::string text = "policies:\n";
   for (const PolicyEntry& policy : Policies()) {
     text += fmt::format("  {:<14} {}\n", policy.name, policy.description);
@@ -18,7 +18,11 @@ std::string ListText() {
   for (const PolicyOptionName& option : PolicyOptionNames()) {
     text += fmt::format("  {:<14} {}: {}\n", option.name, option.meaning, option.accepted);
   }
-  text += "mixes:\n";
+  return text;
+}
+
+std::string ListText() {
+  std::string text = PolicyListText() + "mixes:\n";
   for (const Mix& mix : Mixes()) text += fmt::format("  {:<14} {}\n", mix.name, mix.description);
   return text;
 }

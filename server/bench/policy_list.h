@@ -9,7 +9,9 @@
 
 namespace gopmill::bench {
 
-// The policies and the mixes with a line each, for --list.
+// The policies and the options of their rules with a line each, for listings.
+std::string PolicyListText();
+// The same and the mixes, for --list.
 std::string ListText();
 
 }  // namespace gopmill::bench

@@ -29,10 +29,12 @@ void AddExperiment(CLI::App& command, SimulateArgs& args) {
     const auto keep = [&args, name = std::string(param.name)](const std::string& value) {
       args.params.emplace_back(name, value);
     };
+    const std::string value = sim::DefaultOf(param.name);
     command
-        .add_option_function<std::string>(
-            "--" + std::string(param.name), keep,
-            std::string(param.meaning) + ": " + std::string(param.accepted))
+        .add_option_function<std::string>("--" + std::string(param.name), keep,
+                                          std::string(param.meaning) + ": " +
+                                              std::string(param.accepted) +
+                                              (value.empty() ? "" : "; " + value + " unless given"))
         ->type_name("")
         ->group("Experiment");
   }
@@ -62,7 +64,8 @@ void AddExperiment(CLI::App& command, SimulateArgs& args) {
 // One of these, or none.
 void AddStudies(CLI::App& command, SimulateArgs& args) {
   CLI::App* studies = command.add_option_group("Studies", "Instead of one experiment");
-  studies->add_flag("--list", args.list, "Print policies, topologies, mixes and claims, then end");
+  studies->add_flag("--list", args.list,
+                    "Print policies, their options, topologies, mixes and claims, then end");
   CLI::Option* check = studies->add_option(
       "--check", args.check,
       "Compare a policy with another one: over machines, spreads, contexts and\n"

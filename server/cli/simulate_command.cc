@@ -17,6 +17,7 @@
 #include "scheduler/sim/scale.h"
 #include "scheduler/sim/transcode_workload.h"
 #include "scheduler/sim/validation.h"
+#include "server/bench/policy_list.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
@@ -27,11 +28,7 @@ namespace gopmill::cli {
 namespace {
 
 std::string ListText() {
-  std::string text = "policies:\n";
-  for (const PolicyEntry& entry : Policies()) {
-    text += fmt::format("  {:<14} {}\n", entry.name, entry.description);
-  }
-  text += "\ntopologies:\n";
+  std::string text = bench::PolicyListText() + "\ntopologies:\n";
   for (const sim::TopologyPreset& preset : sim::TopologyPresets()) {
     text +=
         fmt::format("  {:<14} {} (\"{}\")\n", preset.name, preset.description, preset.synthetic);

@@ -46,6 +46,16 @@ TEST(ExperimentTest, EveryParameterHasALimit) {
   EXPECT_THAT(Refusal("no-such", "1"), HasSubstr("no such parameter"));
 }
 
+TEST(ExperimentTest, SaysWhatParametersAreUnlessGiven) {
+  EXPECT_EQ(DefaultOf("topology"), "chiplet");
+  EXPECT_EQ(DefaultOf("contexts"), "4");
+  EXPECT_EQ(DefaultOf("share-window-ms"), "10000");
+  EXPECT_EQ(DefaultOf("spread"), "0.35");
+  for (const char* name : {"streams", "workers", "mix", "switch-ms"}) {
+    EXPECT_EQ(DefaultOf(name), "") << name;
+  }
+}
+
 // As everywhere on the command line: 010 is ten.
 TEST(ExperimentTest, WholeNumbersAreDigitsOfDecimals) {
   Experiment experiment;
