@@ -2,7 +2,8 @@
 //
 // conn: connection affinity: a new stream goes to the worker with the shortest queue, and all its
 // units follow it there, idle workers or not:
-//     worker of a stream = argmin over p of Q_p at its first unit,   Q_p: bytes that p holds
+//     worker of a stream = argmin over p of Q_p at its first unit
+// with Q_p the bytes that p holds and those of the heads that wait for it (no other may take them),
 // until that worker is out of service, or so many other streams came that it is forgotten
 // (stream_table.h). O(workers) per new stream, O(1) per unit.
 // Source: D. Guo, L. N. Bhuyan, B. Liu, "An Efficient Parallelized L7-Filter Design for Multicore
@@ -33,15 +34,13 @@ class Conn final : public Policy {
     for (std::int32_t i = 0; i < pool.worker_count(); ++i) {
       const WorkerId w{i};
       if (!pool.available(w) || w == unit.excluded) continue;
-      if (shortest.value < 0 || Load(pool, w) < Load(pool, shortest)) shortest = w;
+      const bool shorter =
+          shortest.value < 0 || pool.load_with_held(w) < pool.load_with_held(shortest);
+      if (shorter) shortest = w;
     }
     // A retry elsewhere does not move the stream.
     if (shortest.value >= 0 && unit.excluded.value < 0) streams_.Add(stream) = shortest;
     return shortest;
-  }
-
-  static std::uint64_t Load(const PoolState& pool, WorkerId w) {
-    return pool.loads()[static_cast<std::size_t>(w.value)];
   }
 
   StreamTable<WorkerId> streams_;

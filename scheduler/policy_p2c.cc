@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // p2c: two different workers a and b are drawn at random; the one with the shorter queue takes it:
-//     worker of a unit = b if Q_b < Q_a, else a,   Q_p: bytes that p holds
+//     worker of a unit = b if Q_b < Q_a, else a
+// with Q_p the bytes that p holds and those of the heads that wait for it (no other may take them).
 // The draws are hashes of the unit, so that a run can be repeated. No homes, no warmth. O(1).
 // Source: M. Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", IEEE TPDS
 // 12(10), 2001.
@@ -33,7 +34,9 @@ class P2c final : public Policy {
     for (std::uint64_t draw = 0; draw < kMaxDraws; ++draw) {
       const WorkerId w = Drawn(unit.place.sequence, draw, pool);
       if (!pool.available(w) || w == unit.excluded || w == first) continue;
-      if (first.value >= 0) return Load(pool, w) < Load(pool, first) ? w : first;
+      if (first.value >= 0) {
+        return pool.load_with_held(w) < pool.load_with_held(first) ? w : first;
+      }
       first = w;
     }
     return first.value >= 0 ? first : AnyFor(unit, pool);
@@ -49,10 +52,6 @@ class P2c final : public Policy {
       if (pool.available(WorkerId{i}) && WorkerId{i} != unit.excluded) return WorkerId{i};
     }
     return {};
-  }
-
-  static std::uint64_t Load(const PoolState& pool, WorkerId w) {
-    return pool.loads()[static_cast<std::size_t>(w.value)];
   }
 };
 

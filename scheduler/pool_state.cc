@@ -136,7 +136,7 @@ void PoolState::JoinHeads(UnitRef ref) {
 
 void PoolState::LeaveHeads(UnitRef ref) {
   Unit& leaving = unit(ref);
-  if (leaving.held.linked) worker(leaving.worker).held.Remove(units_, ref);
+  Unhold(ref);
   if (leaving.is_head) {
     contexts_.RemoveHead(leaving.context, {.sequence = leaving.place.sequence, .unit = ref.slot});
     heads_.Leave(leaving.head_place);
@@ -154,10 +154,26 @@ UnitRef PoolState::PromoteHead(Stream& stream) {
 }
 
 void PoolState::Hold(UnitRef ref, WorkerId w) {
+  Unhold(ref);
   Unit& held = unit(ref);
-  if (held.held.linked) worker(held.worker).held.Remove(units_, ref);
   held.worker = w;
-  if (w.value >= 0) worker(w).held.InsertBySequence(units_, ref);
+  if (w.value < 0) return;
+  worker(w).held.InsertBySequence(units_, ref);
+  held.load = LoadOn(held, measure_ == QueueMeasure::kPredicted ? expected_run(held, w) : 0);
+  worker(w).held_load += held.load;
+}
+
+void PoolState::Unhold(UnitRef ref) {
+  const Unit& held = unit(ref);
+  if (!held.held.linked) return;
+  Worker& w = worker(held.worker);
+  w.held.Remove(units_, ref);
+  w.held_load -= held.load;
+}
+
+std::uint64_t PoolState::LoadOn(const Unit& unit, double expected) const {
+  const bool in_time = measure_ == QueueMeasure::kPredicted && expected >= 1;
+  return in_time ? static_cast<std::uint64_t>(expected) : unit.spec.cost_bytes;
 }
 
 UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
@@ -171,8 +187,7 @@ UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
   CountWaiting(assigned, stream, false);
   ++class_states_[assigned.service_class].assigned_units;
   assigned.expected = static_cast<std::uint64_t>(expected_run(assigned, w));
-  const bool in_time = measure_ == QueueMeasure::kPredicted && assigned.expected > 0;
-  assigned.load = in_time ? assigned.expected : assigned.spec.cost_bytes;
+  assigned.load = LoadOn(assigned, static_cast<double>(assigned.expected));
   assigned.taken_for_warm = contexts_.Warm(assigned.context, w);
   contexts_.Use(assigned.context, w);
 

@@ -62,9 +62,9 @@ struct Unit {
   WorkerId worker;    // waiting: the one it is held for (-1: any); assigned: the one that has it
   std::uint16_t service_class = 0;  // index into the pool's classes
   std::uint32_t context = 0;        // slot in the pool's context table
-  std::uint64_t load = 0;           // what it adds to its worker's queue (QueueMeasure applied)
-  std::uint64_t expected = 0;       // assigned: predicted run time there, ns; 0 = not known
-  bool taken_for_warm = false;      // assigned: its contexts should be open there
+  std::uint64_t load = 0;  // what it adds, or held would add, to its worker's queue (QueueMeasure)
+  std::uint64_t expected = 0;   // assigned: predicted run time there, ns; 0 = not known
+  bool taken_for_warm = false;  // assigned: its contexts should be open there
 
   UnitPlace place;
   UnitPhase phase = UnitPhase::kFree;
@@ -98,6 +98,11 @@ class PoolState {
   [[nodiscard]] bool idle(WorkerId w) const { return worker(w).available && worker(w).units == 0; }
   // The queues that policies compare, by worker (RunningRule and QueueMeasure applied).
   [[nodiscard]] std::span<const std::uint64_t> loads() const { return loads_; }
+  // The queue of one worker and the heads that are held for it: what waits for it in all, where a
+  // policy's picks are final.
+  [[nodiscard]] std::uint64_t load_with_held(WorkerId w) const {
+    return loads_[static_cast<std::size_t>(w.value)] + worker(w).held_load;
+  }
   [[nodiscard]] std::span<const Candidate> candidates() const { return candidates_; }
   [[nodiscard]] const LoadTree& tree() const { return tree_; }
   // The idle worker that has been so for longest; -1 if none is.
@@ -219,6 +224,7 @@ class PoolState {
     int units = 0;
     std::uint64_t bytes = 0;  // of all units it has
     std::uint64_t load = 0;   // the same in the measure of the queues
+    std::uint64_t held_load = 0;
     std::uint64_t expected = 0;
     bool available = true;
     TimePoint running_since;
@@ -246,6 +252,8 @@ class PoolState {
   std::uint32_t StreamSlotFor(StreamId id);
   void CountWaiting(const Unit& unit, Stream& stream, bool waits);
   void LineUp(Stream& stream, UnitRef ref);
+  [[nodiscard]] std::uint64_t LoadOn(const Unit& unit, double expected) const;
+  void Unhold(UnitRef ref);
   void JoinHeads(UnitRef ref);
   void LeaveHeads(UnitRef ref);
   UnitRef PromoteHead(Stream& stream);

@@ -54,6 +54,38 @@ TEST(ConnTest, ANewStreamGoesToTheShortestQueueAndStaysThereAfterAPause) {
   EXPECT_EQ(pool.WorkerOf(1, 1), pool.WorkerOf(1, 0));
 }
 
+// Run queues of two are full at once; what waits beyond them may run nowhere else.
+TEST(ConnTest, WhatWaitsForAWorkerIsInItsQueue) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "conn"});
+  for (std::uint64_t s = 0; s < 20; ++s) pool.Submit(s, 0);
+  pool.FinishAll();
+  std::array<int, 2> got = {};
+  for (const auto& each : pool.assignments()) ++got.at(static_cast<std::size_t>(each.worker));
+  EXPECT_EQ(got[0], 10);
+}
+
+// Bytes would be nothing beside nanoseconds: all would go where less time is queued at first.
+TEST(ConnTest, WhatWaitsCountsInLearnedTimeWhereQueuesDo) {
+  PolicyOptions options;
+  options.measure = QueueMeasure::kPredicted;
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "conn", .options = options});
+  pool.service_time = [](const Ticket& ticket) {
+    return milliseconds(ticket.report.unit.stream.value == 0 ? 40 : 10);
+  };
+  for (std::uint64_t s = 0; s < 2; ++s) pool.Submit(s, 0);
+  pool.FinishAll();
+  const int dear = pool.WorkerOf(0, 0);
+  for (int index = 1; index < 3; ++index) {
+    for (std::uint64_t s = 0; s < 2; ++s) pool.Submit(s, index);
+  }
+  for (std::uint64_t s = 2; s < 32; ++s) pool.Submit(s, 0);
+  pool.FinishAll();
+  int beside_the_dear_one = 0;
+  for (std::uint64_t s = 2; s < 32; ++s) beside_the_dear_one += pool.WorkerOf(s, 0) == dear ? 1 : 0;
+  EXPECT_GT(beside_the_dear_one, 5);
+  EXPECT_LT(beside_the_dear_one, 15);
+}
+
 TEST(WiredTest, NothingIsQueuedBehindARunningUnit) {
   VirtualPool pool({.topology = "core:2 pu:1", .policy = "wired"});
   for (int index = 0; index < 6; ++index) pool.Submit(0, index);
@@ -102,6 +134,16 @@ TEST(P2cTest, DrawsTwoDifferentWorkers) {
     EXPECT_LE(queued[w], queued[1 - w]) << s;
     queued[w] += bytes;
   }
+}
+
+// As without bound: run queues of two are full at once.
+TEST(P2cTest, WhatWaitsForAWorkerIsInItsQueue) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "p2c"});
+  for (std::uint64_t s = 0; s < 1000; ++s) pool.Submit(s, 0);
+  pool.FinishAll();
+  std::array<int, 2> got = {};
+  for (const auto& each : pool.assignments()) ++got.at(static_cast<std::size_t>(each.worker));
+  EXPECT_EQ(got[0], 500);
 }
 
 // Idle ones alike, so that the first draw decides.
