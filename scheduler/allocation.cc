@@ -40,6 +40,8 @@ class ClassPolicy final : public Policy {
     } else if (const auto* ran = std::get_if<UnitFinished>(&event)) {
       allocation_->OnFinished(pool.unit(ran->unit).service_class, ran->worker, ran->busy, pool,
                               now);
+    } else if (const auto* changed = std::get_if<WorkersChanged>(&event)) {
+      allocation_->OnWorkersChanged(changed->worker, pool);
     }
   }
 

@@ -28,6 +28,8 @@ class Allocation {
   // An idle worker that was given to another class since the last call, which it can begin with;
   // -1 = none was.
   virtual WorkerId TakeGiven() { return {}; }
+  // The worker left or came back; the pool says which.
+  virtual void OnWorkersChanged(WorkerId /*w*/, const PoolState& /*pool*/) {}
   // A unit of that class became the head of its line.
   virtual void OnArrived(int /*service_class*/, const PoolState& /*pool*/, TimePoint /*now*/) {}
   // A unit of that class was put on `w`.

@@ -86,6 +86,13 @@ bool Everest::IsAloneFor(int service_class, WorkerId w) const {
   return workers == 0 || (workers == 1 && is_owner);
 }
 
+// A class whose workers have all left takes turns on those of others, as one that has none.
+void Everest::OnWorkersChanged(WorkerId w, const PoolState& pool) {
+  Owner& owner = owners_[CountsFor(static_cast<std::size_t>(w.value))];
+  owner.workers += pool.available(w) ? 1 : -1;
+  owner.marked = std::min(owner.marked, owner.workers);
+}
+
 void Everest::OnArrived(int service_class, const PoolState& pool, TimePoint now) {
   Owner& owner = owners_[static_cast<std::size_t>(service_class)];
   owner.seen = true;
@@ -231,8 +238,7 @@ bool Everest::HasMostBeyondShare(int service_class, const PoolState& pool) {
   std::ranges::fill(beyond_share_, 0.0);
   for (std::size_t i = 0; i < owner_of_.size(); ++i) {
     if (!pool.available(WorkerId{static_cast<std::int32_t>(i)})) continue;
-    const int owner = next_owner_[i] >= 0 ? next_owner_[i] : owner_of_[i];
-    beyond_share_[static_cast<std::size_t>(owner)] += 1;
+    beyond_share_[CountsFor(i)] += 1;
   }
   for (std::size_t c = 0; c < shares_.size(); ++c) {
     const double due = shares_[c] * pool.available_workers();

@@ -41,6 +41,7 @@ class Everest final : public Allocation {
   int ClassFor(WorkerId w, const PoolState& pool, TimePoint now) override;
   [[nodiscard]] bool IsAloneFor(int service_class, WorkerId w) const override;
   WorkerId TakeGiven() override { return std::exchange(given_, {}); }
+  void OnWorkersChanged(WorkerId w, const PoolState& pool) override;
   void OnArrived(int service_class, const PoolState& pool, TimePoint now) override;
   void OnFinished(int service_class, WorkerId w, Duration busy, const PoolState& pool,
                   TimePoint now) override;
@@ -59,7 +60,7 @@ class Everest final : public Allocation {
     double current_ = 0, before_ = 0;
   };
   struct Owner {
-    int workers = 0;
+    int workers = 0;     // in service
     int marked = 0;      // of these, free to be taken
     double mean_ns = 0;  // t
     bool seen = false;   // a unit of it came
@@ -77,6 +78,11 @@ class Everest final : public Allocation {
   [[nodiscard]] int FindOverloadVictim(int beneficiary, const PoolState& pool) const;
   void MarkSpare(const PoolState& pool, TimePoint now);
   void Give(WorkerId w, int service_class, TimePoint now);
+  // The class that the worker counts for: its owner, or its next one.
+  [[nodiscard]] std::size_t CountsFor(std::size_t worker) const {
+    const int next = next_owner_[worker];
+    return static_cast<std::size_t>(next >= 0 ? next : owner_of_[worker]);
+  }
   [[nodiscard]] int NextWithoutWorker(WorkerId w, int own, const PoolState& pool);
   [[nodiscard]] bool HasMostBeyondShare(int service_class, const PoolState& pool);
   [[nodiscard]] int MostUrgent(WorkerId w, const PoolState& pool, bool eligible_only) const;

@@ -208,5 +208,37 @@ TEST(ConservationTest, NoUnitWaitsForEverForItsSecondRun) {
   }
 }
 
+// Of four workers all but one leave in mid-run, one after another, while units keep coming.
+std::uint64_t LeftUndoneBy(const std::string& policy, const std::string& classes, int stays) {
+  PolicyOptions options;
+  options.classes = ParseClasses(classes).value();
+  VirtualPool pool({.topology = "pack:2 core:2 pu:1", .policy = policy, .options = options});
+  pool.complete_spec = [&](JobSpec& spec) {
+    spec.service_class =
+        static_cast<std::uint16_t>(spec.unit.stream.value % options.classes.size());
+  };
+  int index = 0;
+  for (int step = 1; step <= 4; ++step) {
+    for (int i = 0; i < 5; ++i, ++index) {
+      for (std::uint64_t stream = 0; stream < 6; ++stream) pool.Submit(stream, index);
+    }
+    for (int i = 0; i < 4; ++i) pool.FinishNext();
+    if (step < 4) pool.SetAvailable((stays + step) % 4, false);
+  }
+  pool.FinishAll();
+  return pool.pool().waiting_units();
+}
+
+TEST(ConservationTest, WhatIsLeftOfTheMachineDoesAllWork) {
+  for (const PolicyEntry& entry : Policies()) {
+    for (const char* classes : {"a:1,b:1", "a:1,b:9", "a:9,b:1:0:1", "a:1,b:1,c:1:0.2"}) {
+      for (int stays = 0; stays < 4; ++stays) {
+        EXPECT_EQ(LeftUndoneBy(std::string(entry.name), classes, stays), 0U)
+            << entry.name << ", " << classes << ", worker " << stays;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gopmill
