@@ -92,15 +92,21 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
   }
   if (misses(dts - state.own) < misses(dts)) {
     dts -= std::exchange(state.own, 0);  // by now all have jumped
+    state.alone = 0;
   }
   const double ahead = Seconds(state.track, dts - expected);
   const double back = Seconds(state.track, *state.last_dts - dts);
-  if (ahead <= kMaxGapSeconds && back <= kMaxBackSeconds) return;
+  const bool is_first = &state == &states_.front();
+  if (ahead <= kMaxGapSeconds && back <= (is_first ? kMaxBackSeconds : kMaxOtherBackSeconds)) {
+    if (back > 0) state.back = {.from = *state.last_dts, .by = *state.last_dts - dts};
+    return;
+  }
   if (ahead > 0 && state.latest_pts && dts <= *state.latest_pts) return;
   if (ahead > 0 && IsPause(state, Seconds(state.track, dts))) return;
   ++repaired_;
-  if (&state != &states_.front()) {
-    state.own += Next(state) - dts;
+  if (!is_first) {
+    state.alone = Next(state) - dts;
+    state.own += state.alone;
     return;
   }
   const auto micros = [&](std::int64_t ticks) {
@@ -113,11 +119,26 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
                        .shift_us = shift_us_ + shift_us});
   }
   shift_us_ += shift_us;
-  for (State& other : states_) {
-    if (&other == &state || !other.last_dts) continue;
-    other.untold += Rescale(shift_us, kMicros, other.track.time_base);
-  }
+  TellOthers(shift_us);
   ++jumps_;
+}
+
+// What still comes of the others is from before the jump of the pictures, or they came to it first,
+// and then they go as far as those: where each goes on without a gap, sound is off for good.
+void TimestampRepair::TellOthers(std::int64_t shift_us) {
+  constexpr double kMostApart = kMaxOtherBackSeconds - kMaxBackSeconds;
+  for (State& other : states_) {
+    if (&other == &states_.front() || !other.last_dts) continue;
+    const std::int64_t shift = Rescale(shift_us, kMicros, other.track.time_base);
+    const auto is_this = [&](std::int64_t step) {
+      return step != 0 && std::abs(Seconds(other.track, step - shift)) <= kMostApart;
+    };
+    if (is_this(other.alone)) {
+      other.own -= std::exchange(other.alone, 0);
+    } else if (!other.back || !is_this(other.back->by)) {
+      other.untold += shift;
+    }
+  }
 }
 
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
@@ -146,6 +167,7 @@ void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   }
   if (packet.pts == AV_NOPTS_VALUE && !state.track.reorders) packet.pts = packet.dts;
   state.last_dts = packet.dts;
+  if (state.back && packet.dts > state.back->from) state.back.reset();
   if (state.track.reorders && packet.pts != AV_NOPTS_VALUE) {
     state.latest_pts = std::max(state.latest_pts.value_or(packet.pts), packet.pts);
   }

@@ -12,12 +12,16 @@
 // that is meant (MarkMeant) is no jump. Nor is one to where another track, which was there before,
 // already is: this track has paused, for kMaxPauseSeconds at most, or if it is not the pictures,
 // for as long as those went on (a microphone that sends nothing while it is quiet). Nor is one to a
-// time that is not behind the latest picture's that has come (slides, coded out of order). This
-// bounds the frames that a broken timestamp can duplicate. So do four more rules: a presentation
-// time that lies kMaxAheadSeconds behind its decoding time (and is not meant), or kMaxGapSeconds in
-// front of it, counts as missing, and so does one that no clock shows (kMostSeconds); no packet
-// lasts longer than kMaxPacketSeconds; a decoding time that is missing or closes a jump is at most
-// kMaxGapSeconds after the last packet's, whatever duration a broken header gives that.
+// time that is not behind the latest picture's that has come (slides, coded out of order). A piece
+// that is sent again takes all tracks back by nearly the same time, which may be more than
+// kMaxBackSeconds for some of them. What the pictures do counts: other tracks may go back by
+// kMaxOtherBackSeconds, and those that come to a jump first are moved as far as the pictures are.
+// This bounds the frames that a broken timestamp can duplicate. So do four more rules: a
+// presentation time that lies kMaxAheadSeconds behind its decoding time (and is not meant), or
+// kMaxGapSeconds in front of it, counts as missing, and so does one that no clock shows
+// (kMostSeconds); no packet lasts longer than kMaxPacketSeconds; a decoding time that is missing or
+// closes a jump is at most kMaxGapSeconds after the last packet's, whatever duration a broken
+// header gives that.
 //
 // Packets that nothing shows (av::IsHidden) lie anywhere: their times are moved with the others,
 // and tell nothing.
@@ -37,6 +41,7 @@ namespace gopmill {
 
 inline constexpr double kMaxGapSeconds = 10.0;
 inline constexpr double kMaxBackSeconds = 1.0;
+inline constexpr double kMaxOtherBackSeconds = 1.5;
 // Pictures that are shown for long, and B pictures among them.
 inline constexpr double kMaxAheadSeconds = 90.0;
 inline constexpr double kMaxPauseSeconds = 600;
@@ -74,11 +79,16 @@ class TimestampRepair {
   [[nodiscard]] std::int64_t jumps() const { return jumps_; }        // of them, of all tracks
 
  private:
+  struct StepBack {
+    std::int64_t from = 0, by = 0;  // ticks
+  };
   struct State {
     Track track;
-    std::int64_t zero = 0;    // in ticks
-    std::int64_t own = 0;     // ticks added to this track alone
-    std::int64_t untold = 0;  // by which the pictures have jumped since its last packet
+    std::int64_t zero = 0;         // in ticks
+    std::int64_t own = 0;          // ticks added to this track alone
+    std::int64_t alone = 0;        // of them, by the last jump that it came to alone
+    std::int64_t untold = 0;       // by which the pictures have jumped since its last packet
+    std::optional<StepBack> back;  // that was no jump, until it is where it was before
     std::optional<std::int64_t> first_dts, last_dts;  // after repair
     std::optional<std::int64_t> latest_pts;           // of pictures that are reordered
     std::int64_t last_duration = 0;
@@ -90,6 +100,7 @@ class TimestampRepair {
   [[nodiscard]] static std::int64_t Next(const State& state);
   void CloseJump(State& state, std::int64_t raw_dts);
   [[nodiscard]] bool IsPause(const State& state, double seconds) const;
+  void TellOthers(std::int64_t shift_us);
   std::vector<State> states_;
   ClosedJumps closed_;
   std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps

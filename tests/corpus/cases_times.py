@@ -4,11 +4,12 @@
 from case import case
 from mutators import cut_head, ffmpeg, twice
 from mutators_headers import mp4_edits, mp4_late_pictures, mp4_rename
-from mutators_ts import ts_bend, ts_drop_stamps, ts_piece_in_front, ts_shift
+from mutators_ts import ts_bend, ts_drop_stamps, ts_piece_in_front, ts_pieces, ts_shift
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
 CLOSED = "libx264 -preset ultrafast -g 24 -bf 0"
 BFRAMES = "libx264 -preset ultrafast -g 24 -bf 2"
+SECONDS = "libx264 -preset ultrafast -g 25 -bf 0"
 MKV_MS = "-fps_mode passthrough -enc_time_base 1:1000"
 
 # ---- Rates ----------------------------------------------------------------------------------
@@ -82,6 +83,15 @@ case("ts-missing-stamps-bframes", ext="ts", fps="25", frames=75,
      after=((ts_drop_stamps, VIDEO_PID, 6),))
 case("ts-missing-sound-stamps", ext="ts", fps="25", frames=75,
      after=((ts_drop_stamps, AUDIO_PID, 4),))
+# A sender that tries again repeats a piece, and one that tries again too late has the next one in front of it.
+case("ts-piece-again", ext="ts", fps="25", frames=100, video=SECONDS,
+     after=((ts_pieces, VIDEO_PID, (0, 50), (25, 100)),))
+case("ts-long-piece-again", ext="ts", fps="25", frames=100, video=SECONDS, audio=None,
+     shows=[*range(75), *range(25, 100)],
+     after=((ts_pieces, VIDEO_PID, (0, 75), (25, 100)),))
+case("ts-pieces-swapped", ext="ts", fps="25", frames=100, video=SECONDS, audio=None,
+     shows=[*range(24), *[24] * 26, *range(50, 75), *range(25, 49), *[49] * 26, *range(75, 100)],
+     after=((ts_pieces, VIDEO_PID, (0, 25), (50, 75), (25, 50), (75, 100)),))
 case("ts-cut-into", ext="ts", fps="25", frames=100, shows="model", after=((cut_head, 0.3),), wrong=1)
 case("ts-piece-in-front", ext="ts", fps="25", frames=75, video=CLOSED, quick=True,
      after=((ts_piece_in_front, VIDEO_PID, 34, 4),), report={"frames_left_out": 2})

@@ -74,6 +74,15 @@ def ts_piece_in_front(path, pid, number, packets):
     return rewrite(path, b"".join(piece + parts))
 
 
+def ts_pieces(path, pid, *pieces):
+    """All that lies between two pictures of a pid (the first one, the one behind), of each piece in turn: what a sender repeats
+    or sends too late."""
+    data = content(path)
+    starts = [start // TS_PACKET * TS_PACKET for start, this in _pes_headers(data) if this == pid] + [len(data)]
+    head = data[:starts[0]]
+    return rewrite(path, head + b"".join(data[starts[first]:starts[behind]] for first, behind in pieces))
+
+
 def ts_bend(path, pid, number, ticks):
     """One picture's time stamps are wrong, those behind it are not."""
     data, seen = content(path), 0

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gopmill {
 namespace {
@@ -110,6 +113,34 @@ TEST(TimestampRepair, SoundFromBeforeAJumpThatComesBehindItStaysWhereItIs) {
   }
   hear(kRecordings * kSounds);
   EXPECT_EQ(repair.jumps(), kRecordings - 1);
+}
+
+// What is sent again goes back by nearly the same in all tracks, and kMaxBackSeconds may lie
+// between.
+TEST(TimestampRepair, SoundStaysWithPicturesWhereAPieceComesAgain) {
+  constexpr std::int64_t kBefore = 60, kAll = 150, kMoreSound = 2;
+  const auto read = [](std::int64_t again) {
+    std::vector<std::int64_t> order(kBefore);
+    std::iota(order.begin(), order.end(), 0);
+    for (std::int64_t n = kBefore - again; n < kAll; ++n) order.push_back(n);
+    return order;
+  };
+  for (const std::int64_t again : {20, 23, 24, 25, 26, 27, 30, 50}) {
+    for (const std::int64_t lead : {-4, 0, 4}) {
+      SCOPED_TRACE(std::to_string(again) + " pictures, sound " + std::to_string(lead) + " before");
+      TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+      const auto pictures = read(again), sounds = read(again + kMoreSound);
+      std::int64_t shown = 0, heard = 0;
+      for (std::size_t n = 4; n + 4 < pictures.size(); ++n) {
+        const std::int64_t picture = pictures[n] * 3600;
+        shown = (Fix(repair, 0, picture, picture).first - picture) / 3600;
+        const std::int64_t sound = sounds[n + static_cast<std::size_t>(lead)] * 1920;
+        heard = (Fix(repair, 1, sound, sound, 1920).first - sound) / 1920;
+      }
+      EXPECT_EQ(heard, shown);
+      EXPECT_EQ(repair.jumps(), again > 26 ? 1 : 0);
+    }
+  }
 }
 
 TEST(TimestampRepair, AGapOfTheSoundIsNoLateSound) {
