@@ -118,11 +118,11 @@ def free_port(kind=socket.SOCK_STREAM):
 
 
 class Server:
-    """`gopmill serve` on free ports; with `rtsp`, that too. `port` is None if it did not start. `starter` is a command
-    that becomes the server, such as prlimit."""
+    """`gopmill serve` on free ports; with `rtsp`, that too (True, or the port). `port` is None if it did not start.
+    `starter` is a command that becomes the server, such as prlimit."""
 
     def __init__(self, library="movies/files", *flags, rtsp=False, starter=()):
-        self.rtsp_port = free_port() if rtsp else 0
+        self.rtsp_port = free_port() if rtsp is True else int(rtsp)
         self.process = subprocess.Popen(
             [*starter, PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", str(self.rtsp_port),
              *flags], stderr=subprocess.PIPE, text=True, errors="backslashreplace")
