@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishers by RTSP with habits that some cameras, relays and networks have: packets from another port and nothing but packets,
-a clock that is set back, sound that never comes to an end. Readers see one stream of pictures."""
+packets that no network carries whole, no ports of their own, a clock that is set back, sound that never comes to an end. Readers
+see one stream of pictures."""
 
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -79,6 +81,42 @@ def nothing_but_packets(server, _):
     check(abs(frames - seconds * FPS) <= 2, f"{frames} pictures of {seconds} s")
 
 
+def whole_units(units):
+    """One packet for each NAL unit, whatever its size; beside a key picture one that fills 50 kB."""
+    filler = [b"\x0c" + b"\xff" * 50_000 + b"\x80"] if len(units) > 1 else []
+    return [(unit is units[-1], unit) for unit in [*units[:-1], *filler, units[-1]]]
+
+
+def packets_that_are_too_large(server, _):
+    """For a network, which takes a datagram apart, and for who reads 1500 bytes of each."""
+    large = [whole_units(units) for units in pictures(2 * FPS)]
+    for udp in True, False:
+        name = f"large{int(udp)}"
+        reader, result = read(server, name, 2)
+        with published(server, name, [VIDEO], udp) as publisher:
+            Sender(publisher, large).send(3 * FPS)
+            counts = server.live(name)["counts"]
+            publisher.ask("TEARDOWN", publisher.url)
+        reader.join()
+        check(counts["packets_lost"] == 0 and counts["bytes"] > 2 * 50_000, f"{name}: {counts}")
+        check(int(decode(result["body"])["video"]["nb_read_frames"]) == 2 * FPS, f"{name}: not two seconds")
+
+
+def ports_of_zero(server, _):
+    """GStreamer's client says so where it only sends. It is not refused, and nothing is sent to that port."""
+    reader, result = read(server, "zero", 2)
+    with Publisher(server, "zero") as publisher:
+        check(" 200 " in publisher.announce([VIDEO])[:20], "it may publish")
+        answer = publisher.ask("SETUP", f"{publisher.url}/streamid=0", "Transport: RTP/AVP/UDP;unicast;client_port=0-0;mode=RECORD\r\n")
+        ports = re.search(r"server_port=(\d+)-", answer)
+        check(ports is not None and publisher.record(), f"it is refused: {answer[:200]!r}")
+        publisher.targets[0] = int(ports[1])
+        Sender(publisher, h264()).send(3 * FPS)
+        publisher.ask("TEARDOWN", publisher.url)
+    reader.join()
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 2 * FPS, "not two seconds")
+
+
 def one_that_leaves_is_forgotten(server, _):
     """Its connection stays, its packets do not."""
     with published(server, "left", [VIDEO], udp=True) as publisher:
@@ -129,7 +167,8 @@ def main():
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
-        tests = [nothing_but_packets, one_that_leaves_is_forgotten, a_clock_that_is_set_back, sound_without_end]
+        tests = [nothing_but_packets, packets_that_are_too_large, ports_of_zero, one_that_leaves_is_forgotten, a_clock_that_is_set_back,
+                 sound_without_end]
         return run_on_rtsp(tests, Server(folder, rtsp=True), folder)
 
 
