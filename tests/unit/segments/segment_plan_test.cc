@@ -11,8 +11,11 @@
 namespace gopmill {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::Gt;
 using ::testing::Le;
 
 constexpr Rational k25{25, 1};
@@ -55,6 +58,33 @@ TEST(CutSegmentsTest, BordersMoveToKeyFramesWithinAQuarter) {
 TEST(CutSegmentsTest, AShortRestBelongsToTheLastSegment) {
   EXPECT_THAT(CutSegments(Index(108, {0}), Grid(), 2, 108).borders, ElementsAre(0, 50, 108));
   EXPECT_THAT(CutSegments(Index(1, {0}), Grid(), 2, 1).borders, ElementsAre(0, 1));
+}
+
+// Of a second, of ten, short ones in between, none: no segment is empty, none has two lengths.
+TEST(CutSegmentsTest, HaveAboutTheLengthAskedForWhateverTheGroups) {
+  std::mt19937 random(1);
+  const auto one_of = [&](auto values) { return values[random() % values.size()]; };
+  for (int round = 0; round < 200; ++round) {
+    const std::uint64_t longest = one_of(std::array<std::uint64_t, 6>{1, 12, 25, 26, 250, 1000});
+    std::vector<std::int64_t> keys{0};
+    while (keys.back() < 1500) {
+      keys.push_back(keys.back() + 1 + static_cast<std::int64_t>(random() % longest));
+    }
+    keys.pop_back();
+    const double seconds = one_of(std::array{1.0, 2.0, 4.0, 6.0});
+    const std::int64_t frames = 1300 + static_cast<std::int64_t>(random() % 200);
+    const auto borders = CutSegments(Index(1500, keys), Grid(), seconds, frames).borders;
+    ASSERT_EQ(borders.back(), frames);
+    std::vector<double> lengths;
+    for (std::size_t k = 1; k < borders.size(); ++k) {
+      lengths.push_back(static_cast<double>(borders[k] - borders[k - 1]) / 25 / seconds);
+    }
+    const double last = lengths.back();
+    lengths.pop_back();
+    EXPECT_THAT(lengths, Each(AllOf(Ge(0.5), Le(1.5))))
+        << seconds << " s, groups up to " << longest;
+    EXPECT_THAT(last, AllOf(Gt(0.0), Le(1.75)));
+  }
 }
 
 TEST(SegmentUnitTest, DecodesFromTheLastKeyFrameBeforeIt) {
