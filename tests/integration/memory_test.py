@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A server that may not take more than so much memory survives uploads that would need more, and serves on; and what a
-transcode of large pictures takes."""
+transcode of large pictures takes, and one on many workers."""
 
 import os
 import random
+import re
 import resource
 import struct
 import subprocess
@@ -70,16 +71,35 @@ def hostile_uploads(server):
             check(server.get("/healthz")[0].status == 200, f"{name}: the server is gone")
 
 
+def peak_of(source, folder, *flags):
+    """MiB that a transcode takes at most."""
+    words = [PROGRAM, "transcode", source, f"{folder}/out.mp4", "--force", "--quiet", *flags]
+    _, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, PROGRAM, words), 0)
+    check(status == 0, f"a transcode of {source}: {status}")
+    return usage.ru_maxrss // 1024
+
+
 def large_pictures():
     """An x264 encoder and what it works on: 256 MiB. With frames that are kept for another pass, for which there is no room,
     it was 301 to 303. One worker, since the peaks of several need not come together."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [PROGRAM, "transcode", "movies/files/modern-1080p.mkv", f"{folder}/out.mp4", "--force", "--quiet", "--duration", "5",
-                 "--bitrate", "3M", "--preset", "veryfast", "--workers", "1"]
-        _, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, PROGRAM, words), 0)
-    check(status == 0, f"a transcode of 1080p: {status}")
-    peak = usage.ru_maxrss // 1024
+        peak = peak_of("movies/files/modern-1080p.mkv", folder, "--duration", "5", "--bitrate", "3M", "--preset", "veryfast", "--workers", "1")
     check(peak < 280, f"1080p on one worker took {peak} MiB")
+
+
+def many_workers():
+    """For one stream only so many units are in work: 64 workers take what 32 do, not twice as much. A file of 9 MB takes some
+    650 MiB, where 64 units at a time would be 2,800."""
+    flags = ("--size", "640x360", "--bitrate", "300k", "--preset", "veryfast", "--workers")
+    with tempfile.TemporaryDirectory() as folder:
+        source = f"{folder}/long.mp4"
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25", "-t", "150", "-c:v", "libx264",
+                        "-preset", "ultrafast", "-g", "25", "-b:v", "500k", source], check=True)
+        some, more = (peak_of(source, folder, *flags, workers) for workers in ("32", "64"))
+        told = subprocess.run([PROGRAM, "explain", source, *flags, "64", "--json", "-"], capture_output=True, text=True, check=True).stdout
+    estimated = int(re.search(r'"memory_bytes": *(\d+)', told)[1]) // MIB
+    check(more < 1.25 * some, f"64 workers took {more} MiB, 32 took {some}")
+    check(more < min(900, estimated), f"64 workers took {more} MiB, of which {estimated} were told")
 
 
 def main():
@@ -89,7 +109,7 @@ def main():
     with Server() as server:
         resource.prlimit(server.process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
         failed = run_all([hostile_uploads], server)
-    return run_all([large_pictures]) or failed
+    return run_all([large_pictures, many_workers]) or failed
 
 
 if __name__ == "__main__":
