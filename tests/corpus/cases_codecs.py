@@ -2,7 +2,7 @@
 """Every codec and container that is taken, and every kind of group of pictures."""
 
 from case import case
-from mutators import ffmpeg
+from mutators import cut_head, ffmpeg
 from mutators_headers import h264_from_second_key, mpeg_open_flags
 
 X264 = "libx264 -preset ultrafast"
@@ -109,6 +109,9 @@ case("hevc-mkv-open", video=f"{X265}:keyint=24:min-keyint=24:open-gop=1:bframes=
      ext="mkv", frames=264, quick=True, cross=True)
 case("hevc-ts-open", video=f"{X265}:keyint=24:min-keyint=24:open-gop=1:bframes=4:b-adapt=0",
      ext="ts", frames=264)
+# It begins with leading pictures of which nothing before them is there.
+case("hevc-ts-open-cut-into", video=f"{X265}:keyint=24:min-keyint=24:open-gop=1:bframes=4:b-adapt=0",
+     ext="ts", frames=264, audio=None, shows=[*range(96, 264)], after=((cut_head, 0.3),))
 case("hevc-one-idr", video=f"{X265}:keyint=1000:scenecut=0", frames=120)
 case("hevc-intra", video=f"{X265}:keyint=1")
 case("hevc-raw", video=f"{X265}:keyint=24:open-gop=0:bframes=0", ext="hevc", audio=None, fps="25")
