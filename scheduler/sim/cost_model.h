@@ -6,8 +6,9 @@
 //     t = t_hot * (1 + memory_share * (c[last][w] - 1))     c: communication ratio; last: the
 //     worker
 //                                                           of the unit of that stream before
-//       + t_open                 if the worker has no context for it (the least recently used ones
-//                                are closed when there are more than `contexts`)
+//       + max(t_open, refill_ms) if the worker has no context for it (the least recently used ones
+//                                are closed when there are more than `contexts`); t_open is
+//                                measured with all that a cold start costs, the cache included
 //       + F(x) * refill_ms       if it has; x = other work on it since; F: reload_transient.h
 //       + switch_ms              if the unit before on that worker was of another class
 //

@@ -72,7 +72,7 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
                           .decision_us = experiment.decision_us,
                           .cost = {.contexts = experiment.contexts,
                                    .memory_share = experiment.memory_share,
-                                   .refill_ms = experiment.refill_ms,
+                                   .refill_ms = RefillMillis(experiment),
                                    .switch_ms = experiment.switch_ms},
                           .share_window_ms = experiment.share_window_ms};
   GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(experiment.rules, workers, params.options));

@@ -79,6 +79,10 @@ ParamValue ValueOf(const Experiment& experiment, std::string_view name);
 // The mix that runs: the one given, or the workload's own.
 std::string MixOf(const Experiment& experiment);
 
+// What a wholly displaced cache costs. A connection of l7 has a few kilobytes: nothing unless
+// given.
+double RefillMillis(const Experiment& experiment);
+
 // Ok unless a parameter was given that the workload, its mix or its arrivals do not look at; the
 // error names it and what would.
 Status CheckUse(const Experiment& experiment);

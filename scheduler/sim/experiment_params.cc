@@ -88,7 +88,8 @@ constexpr std::array kSetters = {
          &E::load, 0.001, 100),
     Real({"memory-share", "Share of the work that depends on where the memory is", "0 to 1"},
          &E::memory_share, 0, 1),
-    Real({"refill-ms", "Cost of a wholly displaced cache", "0 to 1000000"}, &E::refill_ms, 0, 1e6),
+    Real({"refill-ms", "Cost of a wholly displaced cache; of l7 0", "0 to 1000000"}, &E::refill_ms,
+         0, 1e6),
     Real({"noise", "Of a trace: its units' times vary by up to this share either way, by the seed",
           "0 to 0.9"},
          &E::noise, 0, 0.9, kByTrace),
@@ -253,6 +254,7 @@ std::optional<ParamValue> Resolved(const Experiment& experiment, std::string_vie
   if (name == "concurrent" && experiment.concurrent == 0) return "all";
   if (name == "window" && experiment.window == 0) return "workers + 1";
   if (name == "queue" && experiment.queue == 0) return "no bound";
+  if (name == "refill-ms") return RefillMillis(experiment);
   return std::nullopt;
 }
 
@@ -311,6 +313,11 @@ bool IsGiven(const Experiment& experiment, std::string_view name) {
 std::string MixOf(const Experiment& experiment) {
   if (!experiment.mix.empty() || experiment.workload == "trace") return experiment.mix;
   return experiment.workload == "l7" ? "tu" : "reference";
+}
+
+double RefillMillis(const Experiment& experiment) {
+  const bool nothing = experiment.workload == "l7" && !IsGiven(experiment, "refill-ms");
+  return nothing ? 0 : experiment.refill_ms;
 }
 
 Status CheckUse(const Experiment& experiment) {

@@ -81,6 +81,15 @@ TEST_F(CostModelTest, TheLeastRecentlyUsedContextIsClosed) {
   EXPECT_FALSE(model.IsWarm(1, 1));
 }
 
+// Else what a worker has kept would cost more than what it has forgotten.
+TEST_F(CostModelTest, AColdStartIsNotCheaperThanADisplacedCache) {
+  CodecCostModel model = Make({.contexts = 2, .refill_ms = 3});
+  RunRequest nothing_to_open = On(0, 1);
+  nothing_to_open.open_ms = 0;
+  EXPECT_DOUBLE_EQ(model.Begin(nothing_to_open).total_ms, 10 + 3);
+  EXPECT_DOUBLE_EQ(Make({.refill_ms = 1}).Begin(On(0, 1)).total_ms, 10 + 2) << "opening is dearer";
+}
+
 TEST_F(CostModelTest, WithoutContextsEveryUnitIsCold) {
   CodecCostModel model = Make({.contexts = 0});
   EXPECT_TRUE(model.Begin(On(0, 1)).cold);

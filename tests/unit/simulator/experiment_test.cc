@@ -56,6 +56,17 @@ TEST(ExperimentTest, SaysWhatParametersAreUnlessGiven) {
   }
 }
 
+TEST(ExperimentTest, ConnectionsHaveNoCacheToReadAgainUnlessGiven) {
+  Experiment experiment;
+  EXPECT_EQ(Prepare(experiment)->params.cost.refill_ms, 0.2);
+  experiment.workload = "l7";
+  experiment.streams = 10;
+  EXPECT_EQ(Prepare(experiment)->params.cost.refill_ms, 0);
+  EXPECT_EQ(std::get<double>(ValueOf(experiment, "refill-ms")), 0);
+  ASSERT_TRUE(SetParam(experiment, "refill-ms", "0.1").ok());
+  EXPECT_EQ(Prepare(experiment)->params.cost.refill_ms, 0.1);
+}
+
 // As everywhere on the command line: 010 is ten.
 TEST(ExperimentTest, WholeNumbersAreDigitsOfDecimals) {
   Experiment experiment;
