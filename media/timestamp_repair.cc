@@ -141,6 +141,16 @@ void TimestampRepair::TellOthers(std::int64_t shift_us) {
   }
 }
 
+void TimestampRepair::Remember(State& state, const AVPacket& packet) {
+  state.last_dts = packet.dts;
+  if (state.back && packet.dts > state.back->from) state.back.reset();
+  if (state.track.reorders && packet.pts != AV_NOPTS_VALUE) {
+    state.latest_pts = std::max(state.latest_pts.value_or(packet.pts), packet.pts);
+  }
+  if (!state.first_dts) state.first_dts = packet.dts;
+  if (packet.duration > 0) state.last_duration = packet.duration;
+}
+
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   State& state = states_[track];
   Bound(state.track, packet);
@@ -166,13 +176,7 @@ void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
     if (packet.pts == AV_NOPTS_VALUE) ++repaired_;
   }
   if (packet.pts == AV_NOPTS_VALUE && !state.track.reorders) packet.pts = packet.dts;
-  state.last_dts = packet.dts;
-  if (state.back && packet.dts > state.back->from) state.back.reset();
-  if (state.track.reorders && packet.pts != AV_NOPTS_VALUE) {
-    state.latest_pts = std::max(state.latest_pts.value_or(packet.pts), packet.pts);
-  }
-  if (!state.first_dts) state.first_dts = packet.dts;
-  if (packet.duration > 0) state.last_duration = packet.duration;
+  Remember(state, packet);
 }
 
 }  // namespace gopmill

@@ -101,6 +101,7 @@ class TimestampRepair {
   void CloseJump(State& state, std::int64_t raw_dts);
   [[nodiscard]] bool IsPause(const State& state, double seconds) const;
   void TellOthers(std::int64_t shift_us);
+  static void Remember(State& state, const AVPacket& packet);
   std::vector<State> states_;
   ClosedJumps closed_;
   std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps
