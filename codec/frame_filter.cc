@@ -75,9 +75,12 @@ bool NeedsNothing(const FilterSpec& spec) {
 Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
   const AVRational own = frame.sample_aspect_ratio;
   AVRational stated = video.parameters->sample_aspect_ratio;
-  if (stated.num <= 0) stated = {1, 1};  // as it is shown; and what AV1's decoder says of all
-  const bool changed =
-      frame.width != video.width || frame.height != video.height || av_cmp_q(own, stated) != 0;
+  // Other decoders say one where their streams stated none (AV1: square of each picture; FFV1).
+  const AVCodecID codec = video.parameters->codec_id;
+  const bool comparable = stated.num > 0 || codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC;
+  if (stated.num <= 0) stated = {1, 1};  // as it is shown
+  const bool changed = frame.width != video.width || frame.height != video.height ||
+                       (comparable && av_cmp_q(own, stated) != 0);
   if (changed && own.num > 0 && own.den > 0) return {own.num, own.den};
   return video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
 }

@@ -78,6 +78,9 @@ case("aspect-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None
      after=((twice, "-i IN -vf setsar=4/3 -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) + [None] * 50, wrong=4, quick=True,
      props={"width": 160, "height": 96})
+# The container's shape goes before the stream's, which FFmpeg tells with the pictures only.
+case("aspect-ffv1", ext="mkv", fps="25", frames=25, video="ffv1 -level 3", audio=None, filters="setsar=4/3",
+     after=((ffmpeg, "-i IN -c copy -aspect 10:3 OUT"),), props={"display": 10 / 3})
 case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)

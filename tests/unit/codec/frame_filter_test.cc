@@ -350,10 +350,14 @@ TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
   EXPECT_EQ(taken({0, 1}), (Rational{1, 1})) << "nothing is said";
   EXPECT_EQ(taken({64, 45}), (Rational{64, 45})) << "changed";
   // AV1 has none of its own, and its decoder says square of each picture.
+  parameters->codec_id = AV_CODEC_ID_AV1;
   parameters->sample_aspect_ratio = {0, 1};
   source->video.sample_aspect = {16, 15};
   EXPECT_EQ(taken({1, 1}), (Rational{16, 15})) << "the container's alone";
+  parameters->codec_id = AV_CODEC_ID_FFV1;
+  EXPECT_EQ(taken({4, 3}), (Rational{16, 15})) << "FFmpeg tells it of pictures only";
   // Nor has H.264 without a VUI, until its pictures have another shape.
+  parameters->codec_id = AV_CODEC_ID_H264;
   EXPECT_EQ(taken({4, 3}), (Rational{4, 3})) << "it says so from here on";
 }
 
