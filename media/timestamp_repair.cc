@@ -127,15 +127,19 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
 // and then they go as far as those: where each goes on without a gap, sound is off for good.
 void TimestampRepair::TellOthers(std::int64_t shift_us) {
   constexpr double kMostApart = kMaxOtherBackSeconds - kMaxBackSeconds;
+  const State& pictures = states_.front();
   for (State& other : states_) {
-    if (&other == &states_.front() || !other.last_dts) continue;
+    if (&other == &pictures || !other.last_dts) continue;
     const std::int64_t shift = Rescale(shift_us, kMicros, other.track.time_base);
+    // They are moved behind the last of them, which is shown for so long.
+    const std::int64_t shown =
+        Rescale(pictures.last_duration, pictures.track.time_base, other.track.time_base);
     const auto is_this = [&](std::int64_t step) {
       return step != 0 && std::abs(Seconds(other.track, step - shift)) <= kMostApart;
     };
     if (is_this(other.alone)) {
       other.own -= std::exchange(other.alone, 0);
-    } else if (!other.back || !is_this(other.back->by)) {
+    } else if (!other.back || !is_this(other.back->by + shown)) {
       other.untold += shift;
     }
   }
