@@ -95,7 +95,7 @@ constexpr std::array kPolicies = {
                 kOfPsHrw, WorkConserving::kAll, kByClass},
     PolicyEntry{"gps-hrw", "proportional shares of classes over plain hashing", &MakeGpsHrw,
                 kOfGpsHrw, WorkConserving::kAll, kByClass},
-    PolicyEntry{"static", "workers divided among classes once and for all", &MakeStatic,
+    PolicyEntry{"static", "workers divided among classes, none uses another's", &MakeStatic,
                 kOfContexts, WorkConserving::kNo, kByClass},
     PolicyEntry{"quantum", "each worker serves the classes in turn, four units each", &MakeQuantum,
                 kOfContexts, WorkConserving::kAll, kByClass},

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// static: the workers are divided among the classes once; nobody uses another's. With G_c the share
+// static: the workers are divided among the classes; nobody uses another's. With G_c the share
 // of class c (its guarantee, the rest by weight) and N workers, class c has those whose middle lies
 //     from N (G_1 + .. + G_(c-1)) to N (G_1 + .. + G_c).
 // When a worker leaves or comes back, those in service are divided anew.
 // With fewer workers than classes, some share one and are served in turn. Not work
-// conserving. O(classes). Source: the static allocation of R. Kokku, "ShaRE: Run-time System for
-// High-performance Virtualized Routers", UT Austin, 2005, chapter 3.
+// conserving. O(classes); O(workers + classes^2) when a worker leaves or comes back. Source: the
+// static allocation of R. Kokku, "ShaRE: Run-time System for High-performance Virtualized Routers",
+// UT Austin, 2005, chapter 3.
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -147,7 +147,7 @@ def serve(folder, top, tests, **environment):
             del os.environ[name]
         if server.port is None:
             print("".join(server.log))
-            return
+            sys.exit(77 if "not built" in "".join(server.log) else 1)
         server.folder, server.top = folder, top
         run_all(tests, server)
 

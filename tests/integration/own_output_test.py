@@ -45,8 +45,7 @@ def is_left(server, before):
 def who_asks_hears_of_it(folder):
     """Again and again: what one time leaves, the next one adds to."""
     with start(folder) as server:
-        if server.port is None:
-            return
+        check(server.port is not None, f"no server: {server.log}")
         before = threads_of(server)
         for time_round in range(ROUNDS):
             results = {name: {} for name in ROUND}
@@ -65,8 +64,7 @@ def who_asks_hears_of_it(folder):
 def nobody_asks(folder):
     """Sources that are always fetched: each waits for the others, and so do the streams of each for pictures."""
     with start(folder, "--pull", "always") as server:
-        if server.port is None:
-            return
+        check(server.port is not None, f"no server: {server.log}")
         before = threads_of(server)
         wait_until(lambda: all(attempts_at(server, name) for name in ROUND), 4 * PATIENCE, "sources that are always fetched")
         time.sleep(2 * PATIENCE)  # nothing may grow meanwhile; each attempt lasts as long as readers have patience

@@ -77,6 +77,17 @@ void CheckLines(const PoolState& pool) {
   }
 }
 
+// What is told to wait for a worker is what does.
+void CheckHeldLoads(const PoolState& pool) {
+  for (std::int32_t i = 0; i < pool.worker_count(); ++i) {
+    std::uint64_t held = 0;
+    for (UnitRef ref = pool.OldestHeldFor(WorkerId{i}); ref.valid(); ref = pool.NextHeld(ref)) {
+      held += pool.unit(ref).load;
+    }
+    ASSERT_EQ(pool.load_with_held(WorkerId{i}), pool.loads()[static_cast<std::size_t>(i)] + held);
+  }
+}
+
 void CheckReports(const VirtualPool& pool, std::size_t submitted) {
   ASSERT_EQ(pool.reports().size(), submitted);
   std::map<UnitId, int> times;
@@ -160,6 +171,7 @@ TEST(ConservationTest, EveryJobIsReportedExactlyOnce) {
       for (int step = 0; step < 400; ++step) {
         history.Step();
         ASSERT_NO_FATAL_FAILURE(CheckLines(pool.pool()));
+        ASSERT_NO_FATAL_FAILURE(CheckHeldLoads(pool.pool()));
       }
       for (int w = 0; w < pool.worker_count(); ++w) pool.SetAvailable(w, true);
       if (seed % 2 == 0) pool.Shutdown();
