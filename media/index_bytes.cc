@@ -13,8 +13,10 @@ namespace {
 constexpr unsigned kGroupBits = 7;
 constexpr std::uint64_t kMore = 1U << kGroupBits;
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
-// The least that a packet, a track and a cue take; no count is believed beyond what bytes are left.
-constexpr std::size_t kLeastBytes = 3;
+// The least that a track and a cue take; no count is believed beyond what bytes are left.
+constexpr std::size_t kLeastTrackBytes = 13, kLeastCueBytes = 3;
+// A field that has been added must be exchanged as well.
+static_assert(sizeof(SourceIndex::Video) == 56 && sizeof(SourceIndex::Audio) == 32);
 
 std::uint64_t FromSigned(std::int64_t value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -41,9 +43,9 @@ class Writer {
     bytes_ += text;
   }
   template <class T>
-  void All(std::vector<T>& values, auto exchange) {
+  void All(const std::vector<T>& values, std::size_t /*least*/, auto exchange) {
     Count(values.size());
-    for (T& value : values) exchange(value);
+    for (T value : values) exchange(value);  // a copy, since an exchange may write
   }
   void Expect(bool /*good*/) {}  // what is written comes from us
   std::string Take() { return std::move(bytes_); }
@@ -79,8 +81,8 @@ class Reader {
     bytes_.remove_prefix(count);
   }
   template <class T>
-  void All(std::vector<T>& values, auto exchange) {
-    values.resize(Count(kLeastBytes));
+  void All(std::vector<T>& values, std::size_t least, auto exchange) {
+    values.resize(Count(least));
     for (T& value : values) {
       if (good_) exchange(value);
     }
@@ -172,7 +174,7 @@ void Exchange(Io& io, SubtitleTrack& track) {
   }
   Small(io, track.form, CueForm::kMovText);
   std::int64_t last = 0;
-  io.All(track.cues, [&](SubtitleCue& cue) {
+  io.All(track.cues, kLeastCueBytes, [&](SubtitleCue& cue) {
     Step(io, cue.start_us, last);
     std::int64_t start = cue.start_us;
     Step(io, cue.end_us, start);
@@ -180,18 +182,21 @@ void Exchange(Io& io, SubtitleTrack& track) {
   });
 }
 
-template <class Io>
-void Exchange(Io& io, SourceIndex& index) {
-  Signed(io, index.audio_track);
-  Small(io, index.counted_pts, true);
-  Small(io, index.truncated, true);
-  Signed(io, index.video_end);
-  Signed(io, index.left_out);
+// `head`: of which all else is taken.
+template <class Io, class Videos, class Audios>
+void Exchange(Io& io, SourceIndex& head, Videos& videos, Audios& audios) {
+  Signed(io, head.audio_track);
+  Small(io, head.counted_pts, true);
+  Small(io, head.truncated, true);
+  Signed(io, head.video_end);
+  Signed(io, head.left_out);
   SourceIndex::Video video;
-  io.All(index.video, [&](SourceIndex::Video& packet) { Exchange(io, packet, video); });
+  io.All(videos, kLeastPacketBytes,
+         [&](SourceIndex::Video& packet) { Exchange(io, packet, video); });
   SourceIndex::Audio audio;
-  io.All(index.audio, [&](SourceIndex::Audio& packet) { Exchange(io, packet, audio); });
-  io.All(index.subtitles, [&](SubtitleTrack& track) { Exchange(io, track); });
+  io.All(audios, kLeastPacketBytes,
+         [&](SourceIndex::Audio& packet) { Exchange(io, packet, audio); });
+  io.All(head.subtitles, kLeastTrackBytes, [&](SubtitleTrack& track) { Exchange(io, track); });
 }
 
 }  // namespace
@@ -199,9 +204,15 @@ void Exchange(Io& io, SourceIndex& index) {
 std::optional<std::string> IndexBytes(const SourceIndex& index) {
   const auto drawn = [](const SubtitleTrack& track) { return track.bitmaps != nullptr; };
   if (!index.codings.empty() || std::ranges::any_of(index.subtitles, drawn)) return std::nullopt;
+  SourceIndex head;
+  head.audio_track = index.audio_track;
+  head.counted_pts = index.counted_pts;
+  head.truncated = index.truncated;
+  head.video_end = index.video_end;
+  head.left_out = index.left_out;
+  head.subtitles = index.subtitles;
   Writer writer;
-  SourceIndex copy = index;  // an exchange may write to what it is given
-  Exchange(writer, copy);
+  Exchange(writer, head, index.video, index.audio);
   return writer.Take();
 }
 
@@ -209,7 +220,7 @@ std::shared_ptr<const SourceIndex> ParseIndexBytes(std::string_view bytes,
                                                    std::shared_ptr<const SourceInfo> source) {
   auto index = std::make_shared<SourceIndex>();
   Reader reader(bytes);
-  Exchange(reader, *index);
+  Exchange(reader, *index, index->video, index->audio);
   const bool has_sound = source != nullptr && source->audio.has_value();
   if (!reader.whole() || index->video.empty() || (!index->audio.empty() && !has_sound)) return {};
   if (index->video.size() + index->audio.size() > kMaxIndexedPackets) return {};

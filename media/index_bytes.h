@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A SourceIndex as bytes, so that a movie which was read once need not be read again by the next
-// process. About 25 bytes a packet: numbers as their distance from the packet before, in groups of
+// process. About 18 bytes a packet: numbers as their distance from the packet before, in groups of
 // seven bits.
 //
 // What the source says when it is opened (SourceIndex::source) is not in them: whoever takes the
@@ -11,6 +11,7 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -21,6 +22,9 @@
 #include "media/source_index.h"
 
 namespace gopmill {
+
+// No packet takes fewer.
+inline constexpr std::size_t kLeastPacketBytes = 12;
 
 // None of an index that has more than bytes can say: pictures that begin to be coded in another way
 // (codings), subtitles as bitmaps.

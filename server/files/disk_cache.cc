@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,11 +57,12 @@ bool ReadBytes(int fd, char* data, std::size_t size) {
 }
 
 // What was stored, if the file is whole.
-std::optional<std::string> ReadFile(int fd) {
+std::optional<std::string> ReadFile(int fd, std::int64_t largest) {
   struct stat status {};
   Header header;
   const Header expected;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (status.st_size > largest) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (!ReadBytes(fd, reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
   if (header.mark != expected.mark || header.bytes != size - sizeof header) return std::nullopt;
@@ -137,7 +139,13 @@ void DiskCache::Adopt() {
     found.push_back({name, static_cast<std::int64_t>(at->file_size(ignored)), used});
   }
   std::ranges::sort(found, {}, &Found::used);
-  for (const Found& file : found) Remember({.key = file.key, .bytes = file.bytes});
+  for (const Found& file : found) {
+    if (file.bytes <= limit_bytes_) {
+      Remember({.key = file.key, .bytes = file.bytes});
+    } else {  // of a higher limit, or not ours
+      unlink(PathOf(file.key).c_str());
+    }
+  }
 }
 
 void DiskCache::Remember(Entry entry) {
@@ -198,9 +206,11 @@ std::shared_ptr<const std::string> DiskCache::Get(const std::string& key) {
       return bytes;
     }
   }
-  const UniqueFd fd(open(PathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  // What is no file of ours must not be waited for.
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const UniqueFd fd(open(PathOf(key).c_str(), kFlags));
   const bool later = !fd.valid() && OpensLater(errno);
-  auto read = fd.valid() ? ReadFile(fd.get()) : std::nullopt;
+  auto read = fd.valid() ? ReadFile(fd.get(), largest()) : std::nullopt;
   if (read) futimens(fd.get(), nullptr);  // the order of use outlives the process
   if (!read && !later) {
     unlink(PathOf(key).c_str());
@@ -242,6 +252,8 @@ int DiskCache::WriteFile(const std::string& key, const std::string& bytes) {
 int DiskCache::WriteToDisk(const std::string& key, const std::string& bytes) {
   constexpr int kMostEvicted = 4;
   int code = WriteFile(key, bytes);
+  const bool full = code == ENOSPC || code == EDQUOT;
+  if (full && !OldestMakeRoom(sizeof(Header) + bytes.size(), kMostEvicted)) return code;
   for (int i = 0; i < kMostEvicted && (code == ENOSPC || code == EDQUOT); ++i) {
     std::string oldest;
     {
@@ -259,9 +271,21 @@ int DiskCache::WriteToDisk(const std::string& key, const std::string& bytes) {
   return code;
 }
 
+// With what is free of it; nothing shall go in vain where others fill the disk.
+bool DiskCache::OldestMakeRoom(std::size_t bytes, int most) const {
+  struct statvfs disk {};
+  if (statvfs(folder_.c_str(), &disk) != 0) return false;
+  std::uint64_t room = disk.f_bavail * disk.f_frsize;
+  const MutexLock lock(mutex_);
+  for (auto oldest = entries_.rbegin(); oldest != entries_.rend() && most > 0; ++oldest, --most) {
+    room += static_cast<std::uint64_t>(oldest->bytes);
+  }
+  return room >= bytes;
+}
+
 void DiskCache::Put(const std::string& key, const std::shared_ptr<const std::string>& bytes) {
   const auto size = static_cast<std::int64_t>(sizeof(Header) + bytes->size());
-  if (folder_.empty() || size > limit_bytes_ / kLargestShare) return;
+  if (!Takes(bytes->size())) return;
   {
     const MutexLock lock(mutex_);
     if (by_key_.contains(key)) return;
@@ -274,6 +298,19 @@ void DiskCache::Put(const std::string& key, const std::shared_ptr<const std::str
   Remember({.key = key, .bytes = size, .in_memory = bytes});
   const MutexLock lock(mutex_);
   ++stats_.stored;
+}
+
+void DiskCache::Drop(const std::string& key) {
+  unlink(PathOf(key).c_str());
+  Forget(key);
+  const MutexLock lock(mutex_);
+  ++stats_.failed;
+}
+
+std::int64_t DiskCache::largest() const { return limit_bytes_ / kLargestShare; }
+
+bool DiskCache::Takes(std::size_t bytes) const {
+  return !folder_.empty() && std::cmp_less_equal(sizeof(Header) + bytes, largest());
 }
 
 DiskCacheStats DiskCache::stats() const {

@@ -42,6 +42,10 @@ class DiskCache {
   // `key`: hexadecimal digits.
   std::shared_ptr<const std::string> Get(const std::string& key);  // null if it is not there
   void Put(const std::string& key, const std::shared_ptr<const std::string>& bytes);
+  // What was kept is not what its name says: the next Put replaces it. Counts as failed.
+  void Drop(const std::string& key);
+  // Whether so many bytes would be kept.
+  [[nodiscard]] bool Takes(std::size_t bytes) const;
   [[nodiscard]] DiskCacheStats stats() const;
 
  private:
@@ -57,7 +61,10 @@ class DiskCache {
   void Forget(const std::string& key);
   int WriteFile(const std::string& key, const std::string& bytes);
   int WriteToDisk(const std::string& key, const std::string& bytes);
+  // Whether so many of the oldest would make room for so many bytes.
+  [[nodiscard]] bool OldestMakeRoom(std::size_t bytes, int most) const;
   std::string TakeOldest() GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] std::int64_t largest() const;  // of a file
   [[nodiscard]] std::string PathOf(const std::string& key) const { return folder_ + "/" + key; }
 
   const std::string folder_;  // empty: keeps nothing

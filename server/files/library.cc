@@ -113,6 +113,7 @@ Library::Entry EntryOf(std::string path, const struct stat& status) {
           .inode = status.st_ino,
           .size_bytes = status.st_size,
           .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
+          .changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec,
           .subtitles = {}};
 }
 
@@ -168,6 +169,19 @@ std::string Library::FolderStamp(const std::string& path) const {
   if (WallNow() - changed < kStampPatience) return {};
   return fmt::format("{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec);
+}
+
+bool Library::Entry::IsAs(const Entry& other) const {
+  return device == other.device && inode == other.inode && size_bytes == other.size_bytes &&
+         modified_ns == other.modified_ns && changed_ns == other.changed_ns;
+}
+
+Result<Library::Entry> Library::Describe(std::string path, const UniqueFd& file) {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) {
+    return Error{.code = Code::kIo, .message = "The movie cannot be read.", .native = errno};
+  }
+  return EntryOf(std::move(path), status);
 }
 
 Result<Library::Entry> Library::Look(const std::string& path) const {

@@ -48,8 +48,14 @@ class Library {
     std::uint64_t device = 0, inode = 0;
     std::int64_t size_bytes = 0;
     std::int64_t modified_ns = 0;
+    std::int64_t changed_ns = 0;  // of anything, its name and rights included; nobody can set it
     std::vector<std::string> subtitles;  // names of the files beside it; filled by List only
+
+    // Whether it is the same file, and nothing of it has changed.
+    [[nodiscard]] bool IsAs(const Entry& other) const;
   };
+  // What is open now. kIo where the system does not tell.
+  static Result<Entry> Describe(std::string path, const UniqueFd& file);
   // All files with a movie's extension, sorted by path; hidden ones are left out. Those that cannot
   // be opened have no more than their path. kUnavailable as for Check.
   [[nodiscard]] Result<std::vector<Entry>> List() const;

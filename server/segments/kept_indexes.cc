@@ -24,11 +24,14 @@ std::shared_ptr<const SourceIndex> KeptIndexes::Find(const std::string& identity
   const auto bytes = disk_->Get(KeyOf(identity, audio_track));
   if (bytes == nullptr) return nullptr;
   auto index = IndexFromBytes(std::move(fd), stop, audio_track, *bytes);
-  return index.ok() ? std::move(index).value() : nullptr;
+  if (index.ok()) return std::move(index).value();
+  if (index.error().code == Code::kCorrupt) disk_->Drop(KeyOf(identity, audio_track));
+  return nullptr;
 }
 
 void KeptIndexes::Keep(const std::string& identity, int audio_track, const SourceIndex& index) {
-  if (disk_ == nullptr) return;
+  const std::size_t packets = index.video.size() + index.audio.size();
+  if (disk_ == nullptr || !disk_->Takes(packets * kLeastPacketBytes)) return;
   if (auto bytes = IndexBytes(index)) {
     disk_->Put(KeyOf(identity, audio_track),
                std::make_shared<const std::string>(*std::move(bytes)));

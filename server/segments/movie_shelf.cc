@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -21,6 +22,19 @@ namespace {
 Error Replaced() {
   return Error{.code = Code::kNotFound,
                .message = "The movie has been replaced; ask for its playlist again."};
+}
+
+UniqueFd Duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
+
+// With the times at which anything of the files changed, which nobody can set: what is kept under
+// it outlives whoever would notice that they are others. Empty where the system does not tell.
+std::string LastingIdentity(const UniqueFd& movie, const FileIdentity& identity,
+                            const std::vector<Library::Entry>& texts) {
+  const auto now = Library::Describe("", movie);
+  if (!now.ok()) return "";
+  std::string lasting = fmt::format("{}{}|{}", identity.movie, identity.texts, now->changed_ns);
+  for (const Library::Entry& text : texts) lasting += fmt::format(":{}", text.changed_ns);
+  return lasting;
 }
 
 RequestParams WithSound(RequestParams params, const AudioChoice& choice) {
@@ -138,7 +152,10 @@ Result<std::vector<SubtitleTrack>> MovieShelf::ReadBeside(const std::string& pat
   for (const Library::Entry& text : opened.subtitles) {
     auto described = DescribeSubtitleFile(StemOf(path), text.path);
     auto fd = library_.OpenEntry(text.path);
-    if (!described || !fd.ok()) continue;
+    if (!described) continue;
+    if (!fd.ok()) {  // it was there just now
+      return Error{.code = Code::kIo, .message = "The movie's subtitles cannot be read now."};
+    }
     auto track = ReadSubtitleFile(std::move(fd).value(), *std::move(described), stop);
     if (!track.ok() && track.error().code == Code::kIo) return track.error();
     if (track.ok()) {
@@ -228,16 +245,19 @@ Result<std::shared_ptr<const SourceIndex>> MovieShelf::MakeIndex(const ShelvedFi
                                                                  Opened opened,
                                                                  const std::string& path,
                                                                  const std::stop_token& stop) {
-  const std::string identity = opened.identity.movie + opened.identity.texts;
-  UniqueFd again(fcntl(opened.fd.get(), F_DUPFD_CLOEXEC, 0));
-  auto found = kept_.Find(identity, file.audio_track(), std::move(again), stop);
+  const UniqueFd movie = Duplicate(opened.fd);
+  const std::string identity = LastingIdentity(movie, opened.identity, opened.subtitles);
+  auto found = kept_.Find(identity, file.audio_track(), Duplicate(movie), stop);
   if (found != nullptr) return found;
+  lseek(opened.fd.get(), 0, SEEK_SET);  // a place that all of them share
   GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
   GOPMILL_ASSIGN_OR_RETURN(
       std::shared_ptr<const SourceIndex> read,
       indexer_(std::move(opened.fd), stop, file.audio_track(), std::move(beside)));
   WarnOfLostCues(path, read->subtitles);
-  kept_.Keep(identity, file.audio_track(), *read);
+  // Not of a file that has changed meanwhile.
+  const bool holds = LastingIdentity(movie, opened.identity, opened.subtitles) == identity;
+  if (holds && !identity.empty()) kept_.Keep(identity, file.audio_track(), *read);
   return read;
 }
 

@@ -48,8 +48,16 @@ bool HoldsForTheFile(const Result<std::unique_ptr<Source>>& source) {
 }
 
 std::string KeyOf(const Library::Entry& entry) {
-  return Sha256Hex(fmt::format("source|{}|{}:{}:{}:{}|{}", BuildIdentity(), entry.device,
-                               entry.inode, entry.size_bytes, entry.modified_ns, entry.path));
+  return Sha256Hex(fmt::format("source|{}|{}:{}:{}:{}:{}|{}", BuildIdentity(), entry.device,
+                               entry.inode, entry.size_bytes, entry.modified_ns, entry.changed_ns,
+                               entry.path));
+}
+
+// Of a file that anybody may have put there.
+bool Describes(const std::string& text, const Library::Entry& entry) {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("path") || json["path"] != entry.path) return false;
+  return !json.contains("subtitles") || json["subtitles"].is_array();
 }
 
 }  // namespace
@@ -81,10 +89,7 @@ void FileReports::ForgetProbesExcept(const std::vector<Library::Entry>& entries)
 
 std::string FileReports::EntryJson(const Library::Entry& entry) {
   const auto found = probes_.find(entry.path);
-  if (found != probes_.end() && found->second.size_bytes == entry.size_bytes &&
-      found->second.modified_ns == entry.modified_ns) {
-    return found->second.json;
-  }
+  if (found != probes_.end() && found->second.of.IsAs(entry)) return found->second.json;
   if (entry.path.starts_with(kLivePrefix)) {  // requests for it are for a live source
     nlohmann::ordered_json json{{"path", entry.path}};
     json["error"] = ErrorJson({.code = Code::kUnsupported,
@@ -93,9 +98,12 @@ std::string FileReports::EntryJson(const Library::Entry& entry) {
     return DumpJson(json);
   }
   const auto kept = kept_.Get(KeyOf(entry));
-  if (kept == nullptr || !nlohmann::ordered_json::accept(*kept)) return Probe(entry);
-  probes_[entry.path] = {
-      .size_bytes = entry.size_bytes, .modified_ns = entry.modified_ns, .json = *kept};
+  if (kept == nullptr) return Probe(entry);
+  if (!Describes(*kept, entry)) {
+    kept_.Drop(KeyOf(entry));
+    return Probe(entry);
+  }
+  probes_[entry.path] = {.of = entry, .json = *kept};
   return *kept;
 }
 
@@ -106,6 +114,7 @@ std::string FileReports::Probe(const Library::Entry& entry) {
     json["error"] = ErrorJson(fd.error());
     return DumpJson(json);
   }
+  const auto opened = Library::Describe(entry.path, *fd);
   auto source = Source::Open(std::move(fd).value(), requests_.ending());
   if (source.ok()) {
     json.update(SourceJson(*source.value()->info()));
@@ -113,10 +122,10 @@ std::string FileReports::Probe(const Library::Entry& entry) {
     json["error"] = ErrorJson(source.error());
   }
   std::string text = DumpJson(json);
-  if (!HoldsForTheFile(source)) return text;
+  // It was listed a while ago, in a large library, and may be another by now.
+  if (!HoldsForTheFile(source) || !opened.ok() || !opened->IsAs(entry)) return text;
   kept_.Put(KeyOf(entry), std::make_shared<const std::string>(text));
-  probes_[entry.path] = {
-      .size_bytes = entry.size_bytes, .modified_ns = entry.modified_ns, .json = text};
+  probes_[entry.path] = {.of = entry, .json = text};
   return text;
 }
 

@@ -10,7 +10,6 @@
 // Thread-safety: safe.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -81,9 +80,9 @@ class FileReports {
   DiskCache& kept_;
   const std::function<Next()> next_;
 
-  // By path, with the size and time it was made for. Used by the thread of `requests_` alone.
+  // By path. Used by the thread of `requests_` alone.
   struct Probed {
-    std::int64_t size_bytes = 0, modified_ns = 0;
+    Library::Entry of;
     std::string json;
   };
   std::map<std::string, Probed> probes_;

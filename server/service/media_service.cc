@@ -25,18 +25,19 @@ Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
   return options;
 }
 
-// The part of the disk cache that is for what was read of movies: indexes of a hundred or more.
-constexpr std::int64_t kMovieShare = 8;
+// The parts of the disk cache that are for what was read of movies: for indexes, and for the list
+// of the library, whose small files large ones would push out. The rest is for segments.
+constexpr std::int64_t kIndexShare = 4, kListShare = 64;
 
-std::unique_ptr<DiskCache> OpenMovieCache(const SegmentOptions& options) {
-  const std::string& folder = options.cache_folder;
-  return DiskCache::Open(folder + "/movies", folder.empty() ? 0 : options.cache_bytes / kMovieShare,
-                         "indexes of movies");
+std::unique_ptr<DiskCache> OpenCache(const SegmentOptions& options, const std::string& folder,
+                                     std::int64_t share, const std::string& what) {
+  const bool keeps = !options.cache_folder.empty();
+  return DiskCache::Open(options.cache_folder + folder, keeps ? options.cache_bytes / share : 0,
+                         what);
 }
 
-// The rest is for segments.
 SegmentOptions WithMovieCache(SegmentOptions options, DiskCache& movies) {
-  options.cache_bytes -= options.cache_bytes / kMovieShare;
+  options.cache_bytes -= options.cache_bytes / kIndexShare + options.cache_bytes / kListShare;
   options.movies = &movies;
   return options;
 }
@@ -101,13 +102,14 @@ MediaService::MediaService(const ServerConfig& config, Library library,
           static_cast<double>(config.streams.promise_percent) / 100)),
       scripts_(library_),
       uploads_(segments.cache_folder, config.http.spool_bytes),
-      movies_(OpenMovieCache(segments)),
+      movies_(OpenCache(segments, "/movies", kIndexShare, "indexes of movies")),
+      sources_(OpenCache(segments, "/sources", kListShare, "descriptions of movies")),
       segments_(library_, scripts_, engine_->scheduler(), WithMovieCache(segments, *movies_),
                 observer_),
       live_segments_(live, engine_->scheduler(), HooksForLive()),
       fanouts_(HooksForFanout()),
       config_(config),
-      reports_(library_, *engine_, live_, *movies_, [this] { return NextStream(); }) {
+      reports_(library_, *engine_, live_, *sources_, [this] { return NextStream(); }) {
   live_.Configure(LiveOptionsOf(config.live));
 }
 

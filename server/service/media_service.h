@@ -138,7 +138,7 @@ class MediaService : public Service {
   const std::shared_ptr<StreamAdmission> admission_;
   ScriptShelf scripts_;
   UploadSpool uploads_;
-  const std::unique_ptr<DiskCache> movies_;  // what was read of them
+  const std::unique_ptr<DiskCache> movies_, sources_;  // indexes of movies, what they are
   SegmentService segments_;
   LiveSegments live_segments_;
   FanoutTable fanouts_;

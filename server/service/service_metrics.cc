@@ -322,8 +322,11 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddCache(families, metrics.cache);
   AddSegments(families, metrics.segments);
   AddDiskCache(families, metrics.movies, "gopmill_movie_cache",
-               "Indexes and descriptions of movies looked for on disk, by what happened.",
-               "Disk space of the kept indexes and descriptions.");
+               "Indexes of movies looked for on disk, by what happened.",
+               "Disk space of the kept indexes.");
+  AddDiskCache(families, metrics.sources, "gopmill_source_cache",
+               "Descriptions of movies looked for on disk, by what happened.",
+               "Disk space of the kept descriptions.");
   families.Gauge("gopmill_upload_spool_bytes",
                  "Disk space of uploads that are read once they are whole.",
                  Number(metrics.spooled_bytes));

@@ -45,7 +45,7 @@ struct ServiceMetrics {
   SchedulerStats scheduler;
   CacheStats cache;
   SegmentStats segments;
-  DiskCacheStats movies;
+  DiskCacheStats movies, sources;
   std::int64_t spooled_bytes = 0;
   LiveTotals live;
   std::vector<AdmissionStats> admission;

@@ -22,6 +22,7 @@ std::string MediaService::Metrics() const {
   metrics.cache = engine_->cache_stats();
   metrics.segments = segments_.stats();
   metrics.movies = movies_->stats();
+  metrics.sources = sources_->stats();
   metrics.spooled_bytes = uploads_.used_bytes();
   metrics.live = live_.Totals();
   metrics.admission = admission_->Stats();

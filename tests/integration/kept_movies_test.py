@@ -8,22 +8,30 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, run_all, wait_until  # noqa: E402
+from served import Server, check, run_all  # noqa: E402
 
 MOVIES = Path("movies/files")
 ONE = "width=192&bitrate=60k&preset=ultrafast"
 CUES = "1\n00:00:01,000 --> 00:00:02,500\n{}\n\n2\n00:00:03,000 --> 00:00:04,000\nmore\n\n"
 
 
-def indexes(server, result):
-    return server.metric(f'gopmill_movie_cache_total{{result="{result}"}}')
+def indexes(server, result, cache="movie"):
+    return server.metric(f'gopmill_{cache}_cache_total{{result="{result}"}}')
+
+
+def rewrap(path, change):
+    """A kept file with other bytes, and the number and the checksum of those in front."""
+    data = change(path.read_bytes()[24:])
+    path.write_bytes(b"GOPSEG1\n" + struct.pack("=QQ", len(data), zlib.crc32(data)) + data)
 
 
 def presentation(server, movie):
@@ -100,7 +108,32 @@ def a_library_is_probed_once(folder):
     with Server(library, *flags) as server:
         listed = json.loads(server.get("/v1/sources")[1])["sources"]
         check(not any("error" in source for source in listed), "a movie that has come is seen")
-        check(indexes(server, "hit") == movies - 1, "the others are known")
+        check(indexes(server, "hit", "source") == movies - 1, "the others are known")
+
+
+def descriptions_of_anybody_are_none(folder):
+    """Whatever is in the folder, the list is of the library."""
+    library = folder / "described"
+    library.mkdir()
+    shutil.copy(MOVIES / "sync-720p.mp4", library)
+    (library / "sync-720p.en.srt").write_text(CUES.format("one"), encoding="utf-8")
+    flags = ("--segment-cache", str(folder / "descriptions"))
+    with Server(library, *flags) as server:
+        told = server.get("/v1/sources")[1]
+    kept = next((folder / "descriptions" / "sources").iterdir())
+    others = [b'{"subtitles":1}', b'{"path":"sync-720p.mp4","subtitles":1}', b'{"path":"other.mp4"}', b"[]", b"", b"\xff", told]
+    for other in others:
+        rewrap(kept, lambda _, other=other: other)
+        with Server(library, *flags) as server:
+            check(server.get("/v1/sources")[1] == told, f"{other[:40]} is believed")
+            check(indexes(server, "failed", "source") == 1 and indexes(server, "stored", "source") == 1, f"{other[:40]}: made anew")
+    kept.unlink()
+    os.mkfifo(kept)
+    with Server(library, *flags) as server:
+        check(server.get("/v1/sources")[1] == told, "a pipe is waited for")
+    os.truncate(kept, 1 << 40)
+    with Server(library, *flags) as server:
+        check(server.get("/v1/sources")[1] == told, "a file without end is read")
 
 
 def changes_are_seen(folder):
@@ -127,11 +160,17 @@ def changes_are_seen(folder):
     ask(1)
     os.utime(library / "m.mp4", (1, 1))
     ask(0)
+    ask(1)
+    with open(library / "m.mp4", "r+b") as movie:  # and the time put back
+        movie.seek(-1, os.SEEK_END)
+        movie.write(b"x")
+    os.utime(library / "m.mp4", (1, 1))
+    ask(0)
 
 
 def damage_is_seen(folder):
     flags = ("--segment-cache", str(folder / "damaged"))
-    path = f"/v1/hls/sync-720p.mp4/v0.m3u8?{ONE}"
+    path = f"/v1/hls/open-gop-480p.ts/v0.m3u8?{ONE}"
 
     def ask():
         with Server(MOVIES, *flags) as server:
@@ -145,17 +184,22 @@ def damage_is_seen(folder):
     check(ask() == (playlist, 0, 1, 1), "a damaged index is made again")
     check(kept[0].read_bytes() == whole, "and is the same")
     check(ask() == (playlist, 1, 0, 0), "and is found")
+    for spoil in (lambda data: data[:-7], lambda data: data + b"x", lambda data: b"", lambda data: b"\xff" * 100):
+        rewrap(kept[0], spoil)
+        check(ask() == (playlist, 1, 1, 1), "what is no index is made again, from the beginning of the movie")
+        check(kept[0].read_bytes() == whole, "and takes its place")
     shutil.rmtree(folder / "damaged" / "movies")
     with Server(MOVIES, *flags, "--segment-cache-bytes", "0") as server:
         check(server.get(path)[1] == playlist, "without a cache")
-        wait_until(lambda: indexes(server, "stored") == 0, 5, "nothing is kept")
+        check(indexes(server, "stored") == 0, "nothing is kept")
     check(not (folder / "damaged" / "movies").exists(), "and no folder made")
 
 
 def main():
     folder = Path(tempfile.mkdtemp())
     try:
-        return run_all([other_servers_plan_and_play_alike, a_movie_is_read_once, a_library_is_probed_once, changes_are_seen, damage_is_seen], folder)
+        return run_all([other_servers_plan_and_play_alike, a_movie_is_read_once, a_library_is_probed_once,
+                        descriptions_of_anybody_are_none, changes_are_seen, damage_is_seen], folder)
     finally:
         shutil.rmtree(folder)
 

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -126,6 +127,34 @@ TEST_F(DiskCacheTest, WhatNeverOpensIsReplaced) {
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ / Key('a'))));
 }
 
+TEST_F(DiskCacheTest, WhatIsDroppedCanBeReplaced) {
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
+  cache->Put(Key('a'), Bytes("not what it should be"));
+  cache->Drop(Key('a'));
+  EXPECT_FALSE(cache->Get(Key('a')));
+  EXPECT_EQ(cache->stats().failed, 1U);
+  EXPECT_EQ(cache->stats().bytes, 0);
+  cache->Put(Key('a'), Bytes("better"));
+  EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("better")));
+}
+
+TEST_F(DiskCacheTest, WhatIsNoFileOfOursIsNotWaitedFor) {
+  fs::create_directories(folder_);
+  ASSERT_EQ(mkfifo((folder_ / Key('a')).c_str(), 0600), 0);
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
+  EXPECT_FALSE(cache->Get(Key('a')));
+  EXPECT_FALSE(fs::exists(folder_ / Key('a')));
+}
+
+TEST_F(DiskCacheTest, WhatIsLargerThanAllOfItGoes) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ / Key('a'));
+  fs::resize_file(folder_ / Key('a'), std::uintmax_t{1} << 40U);
+  const auto cache = DiskCache::Open(folder_, 1 << 20);
+  EXPECT_EQ(cache->stats().files, 0);
+  EXPECT_FALSE(fs::exists(folder_ / Key('a')));
+}
+
 TEST_F(DiskCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
   std::ofstream(folder_.string()) << "a file";
   const auto cache = DiskCache::Open(folder_ / "below", 1 << 20);
@@ -157,6 +186,30 @@ TEST_F(DiskCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
   EXPECT_EQ(stats.evicted, 3U);
   EXPECT_EQ(stats.failed, 0U);
   EXPECT_EQ(stats.files, 3);
+}
+
+TEST_F(DiskCacheTest, NothingGoesInVainWhereOthersFillTheDisk) {
+  fs::create_directories(folder_);
+  bool mounted = false;
+  DiskCacheStats stats;
+  std::string kept;
+  std::thread([&] {
+    mounted = unshare(CLONE_FS | CLONE_NEWNS) == 0 &&
+              mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+              mount("none", folder_.c_str(), "tmpfs", 0, "size=128k") == 0;
+    if (!mounted) return;
+    const auto cache = DiskCache::Open(folder_, 1 << 20);
+    const std::string keys = "abc";
+    for (const char key : keys) cache->Put(Key(key), Bytes(std::string(3'000, key)));
+    std::ofstream(folder_ / "others", std::ios::binary) << std::string(200'000, 'x');
+    cache->Put(Key('d'), Bytes(std::string(60'000, 'd')));
+    for (const char key : keys) kept += cache->Get(Key(key)) ? std::string(1, key) : "";
+    stats = cache->stats();
+  }).join();
+  if (!mounted) GTEST_SKIP() << "no right to mount";
+  EXPECT_EQ(kept, "abc");
+  EXPECT_EQ(stats.evicted, 0U);
+  EXPECT_EQ(stats.failed, 1U);
 }
 
 TEST_F(DiskCacheTest, KeepsNothingWhenTurnedOff) {
