@@ -13,6 +13,7 @@
 #include "server/api/live_name.h"
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/track_caps.h"
+#include "server/rtsp/vp9_size.h"
 
 namespace gopmill {
 namespace {
@@ -172,7 +173,7 @@ Status Playback::Begin(std::int64_t start_ns) {
     before = std::exchange(stream_id_, std::nullopt);
   }
   RequestParams params = ParamsAt(request_.params, start_ns);
-  params.emplace_back("container", "ts");  // parameter sets in the packets
+  params.emplace_back("container", PacketContainer(request_.params));
   // What the stream before still sends is refused from then on, which ends it.
   const auto make_sink = [&]() -> std::unique_ptr<StreamSink> {
     return std::make_unique<Sink>(shared_from_this(), queue_.Restart(), start_ns);
@@ -243,7 +244,12 @@ Result<GstElement*> Playback::MakeBin(const std::shared_ptr<Playback>& player) {
   }
   for (std::size_t i = 0; i < player->stream_.tracks.size(); ++i) {
     GstElement* source = gst_bin_get_by_name(GST_BIN(bin), fmt::format("src{}", i).c_str());
-    player->SetUp(i, player->stream_.tracks[i], gst::Adopt(GST_APP_SRC(source)));
+    const CodedTrack& track = player->stream_.tracks[i];
+    player->SetUp(i, track, gst::Adopt(GST_APP_SRC(source)));
+    if (track.codec != "vp9") continue;
+    const std::string name = fmt::format("pay{}", i);
+    const auto payloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(bin), name.c_str()));
+    TellSize(*payloader, track.width, track.height);
   }
   g_object_set_data_full(
       G_OBJECT(bin), kOwnerKey, new std::shared_ptr<Playback>(player),

@@ -49,12 +49,12 @@ Status AddParam(std::string_view pair, RequestParams& params) {
     return InvalidArgument(*name, "RTSP has no container.",
                            "the parameters of a transcode but this");
   }
-  // The engine's own words for them recommend another container.
-  if (*name == "vcodec" && (*value == "av1" || *value == "vp9" || *value == "mpeg4")) {
+  // The engine's own words for it recommend another container.
+  if (*name == "vcodec" && *value == "av1") {
     return Error{.code = Code::kUnsupported,
-                 .message = "RTSP does not carry " + *value + " here.",
+                 .message = "RTSP does not carry av1 here: GStreamer has no payloader for it.",
                  .parameter = "vcodec",
-                 .accepted = "h264, hevc"};
+                 .accepted = kPlayedVideo};
   }
   params.emplace_back(*name, *value);
   return OkStatus();
@@ -113,6 +113,12 @@ RequestParams ParamsAt(RequestParams params, std::int64_t place_ns) {
     if (name == "duration") AddMicros(value, -place);
   }
   return params;
+}
+
+std::string_view PacketContainer(const RequestParams& params) {
+  const bool vp9 = std::ranges::any_of(
+      params, [](const auto& p) { return p.first == "vcodec" && p.second == "vp9"; });
+  return vp9 ? "mkv" : "ts";
 }
 
 int RtspStatusOf(Code code) {

@@ -17,6 +17,9 @@ namespace gopmill {
 // Longest URL that is looked at.
 inline constexpr std::size_t kMaxRtspUrlBytes = 4096;
 
+// The values of vcodec that are played. AV1 is not: its payloader, rtpav1pay, is not in Debian 12.
+inline constexpr const char* kPlayedVideo = "h264, hevc, mpeg4, vp9";
+
 struct RtspRequest {
   std::string path;  // decoded, relative: "clips/movie.mp4"
   RequestParams params;
@@ -31,6 +34,10 @@ std::string KeyOf(const RtspRequest& request);
 // What is asked for behind a seek to this place, nanoseconds of what `params` ask for: their start
 // lies so much later, and what they want of the movie is so much shorter.
 RequestParams ParamsAt(RequestParams params, std::int64_t place_ns);
+
+// The container whose packets RTP can carry: MPEG-TS, which has parameter sets in them, and
+// Matroska for VP9, which has no parameter sets and no place in MPEG-TS. Both hold AAC and Opus.
+std::string_view PacketContainer(const RequestParams& params);
 
 // RFC 2326 section 7.1.1.
 int RtspStatusOf(Code code);

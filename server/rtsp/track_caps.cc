@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "server/rtsp/rtsp_request.h"
+
 namespace gopmill {
 namespace {
 
@@ -18,9 +20,16 @@ struct Payload {
 // (container=ts), or else the parser adds them. The payloaders' own config-interval must stay off:
 // they would add the stream's first ones behind those of a GOP of another size, and the players
 // would decode with these.
-constexpr std::array<Payload, 4> kPayloads{{
+// rtpmp4vpay finds them in the packets; it strips them from these unless its interval is set. It
+// sends what it has with the next picture only, and puts small pictures into one RTP packet, with
+// one time, unless a packet may not last: RFC 6416 section 5.1 wants a packet for each. A parser in
+// front would hold back another picture.
+// VP9 has none. RFC 9628 recommends picture IDs, which tell players what a lost packet took along.
+constexpr std::array<Payload, 6> kPayloads{{
     {"h264", "h264parse config-interval=-1 ! rtph264pay"},
     {"hevc", "h265parse config-interval=-1 ! rtph265pay"},
+    {"mpeg4", "rtpmp4vpay config-interval=-1 max-ptime=1"},
+    {"vp9", "rtpvp9pay picture-id-mode=15-bit"},
     {"aac", "rtpmp4gpay"},
     {"opus", "rtpopuspay"},
 }};
@@ -31,7 +40,7 @@ struct Element {
   const char* name;
   const char* package;
 };
-constexpr std::array<Element, 13> kElements{{
+constexpr std::array<Element, 15> kElements{{
     {"appsrc", "gstreamer1.0-plugins-base"},
     {"appsink", "gstreamer1.0-plugins-base"},
     {"rtph264depay", "gstreamer1.0-plugins-good"},
@@ -41,17 +50,30 @@ constexpr std::array<Element, 13> kElements{{
     {"udpsink", "gstreamer1.0-plugins-good"},
     {"rtph264pay", "gstreamer1.0-plugins-good"},
     {"rtph265pay", "gstreamer1.0-plugins-good"},
+    {"rtpmp4vpay", "gstreamer1.0-plugins-good"},
+    {"rtpvp9pay", "gstreamer1.0-plugins-good"},
     {"rtpmp4gpay", "gstreamer1.0-plugins-good"},
     {"rtpopuspay", "gstreamer1.0-plugins-good"},
     {"h264parse", "gstreamer1.0-plugins-bad"},
     {"h265parse", "gstreamer1.0-plugins-bad"},
 }};
 
+// Without the size and the rate.
+GstCaps* PictureCaps(const std::string& codec) {
+  if (codec == "vp9") return gst_caps_new_empty_simple("video/x-vp9");
+  if (codec == "mpeg4") {
+    return gst_caps_new_simple("video/mpeg", "mpegversion", G_TYPE_INT, 4, "systemstream",
+                               G_TYPE_BOOLEAN, FALSE, nullptr);
+  }
+  return gst_caps_new_simple(codec == "h264" ? "video/x-h264" : "video/x-h265", "stream-format",
+                             G_TYPE_STRING, "byte-stream", "alignment", G_TYPE_STRING, "au",
+                             nullptr);
+}
+
 GstCaps* VideoCaps(const CodedTrack& track) {
-  GstCaps* caps =
-      gst_caps_new_simple(track.codec == "h264" ? "video/x-h264" : "video/x-h265", "stream-format",
-                          G_TYPE_STRING, "byte-stream", "alignment", G_TYPE_STRING, "au", "width",
-                          G_TYPE_INT, track.width, "height", G_TYPE_INT, track.height, nullptr);
+  GstCaps* caps = PictureCaps(track.codec);
+  gst_caps_set_simple(caps, "width", G_TYPE_INT, track.width, "height", G_TYPE_INT, track.height,
+                      nullptr);
   if (track.frame_rate.positive()) {
     gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION,
                         static_cast<int>(track.frame_rate.num),
@@ -94,7 +116,7 @@ Result<std::string> BranchOf(const CodedTrack& track, std::size_t index) {
   return Error{.code = Code::kUnsupported,
                .message = "RTSP does not carry " + track.codec + " here.",
                .parameter = track.kind == TrackKind::kVideo ? "vcodec" : "acodec",
-               .accepted = track.kind == TrackKind::kVideo ? "h264 or hevc" : "aac, opus or none"};
+               .accepted = track.kind == TrackKind::kVideo ? kPlayedVideo : "aac, opus or none"};
 }
 
 GstCaps* CapsOf(const CodedTrack& track) {

@@ -7,7 +7,7 @@ import struct
 from collections import namedtuple
 
 Answer = namedtuple("Answer", "status fields body")
-Rtp = namedtuple("Rtp", "number time marker")
+Rtp = namedtuple("Rtp", "number time marker payload")
 Report = namedtuple("Report", "wall time packets")  # a sender report: seconds, RTP time, packets so far
 NTP_TICK = 2.0 ** -32
 
@@ -97,7 +97,7 @@ class Player:
         track, is_report = divmod(channel, 2)
         if not is_report:
             kind, number, time = struct.unpack(">xBHI", data[:8])
-            self.packets[track].append(Rtp(number, time, kind >> 7))
+            self.packets[track].append(Rtp(number, time, kind >> 7, data[12:]))
         elif data[1] == 200:
             _, seconds, fraction, time, packets = struct.unpack(">IIIII", data[4:24])
             self.reports[track].append(Report(seconds + fraction * NTP_TICK, time, packets))

@@ -84,6 +84,27 @@ INSTANTIATE_TEST_SUITE_P(All, BadUrlTest,
                                          BadUrl{"/a", "fps=1&fps=1", "fps"},
                                          BadUrl{"/a", "container=mp4", "container"}));
 
+// By name and reason: the engine would only say that MPEG-TS does not hold it.
+TEST(RtspRequest, RefusesAv1AndSaysWhatIsTaken) {
+  const auto request = ParseRtspUrl("/a", "width=640&vcodec=av1");
+  ASSERT_FALSE(request.ok());
+  EXPECT_EQ(RtspStatusOf(request.error().code), 415);
+  EXPECT_EQ(request.error().parameter, "vcodec");
+  EXPECT_THAT(request.error().message, testing::HasSubstr("no payloader"));
+  EXPECT_EQ(request.error().accepted, "h264, hevc, mpeg4, vp9");
+}
+
+TEST(RtspRequest, AsksForPacketsThatRtpCanCarry) {
+  const auto container = [](const char* query) {
+    return PacketContainer(ParseRtspUrl("/a", query)->params);
+  };
+  EXPECT_EQ(container(""), "ts");
+  EXPECT_EQ(container("vcodec=h264"), "ts");
+  EXPECT_EQ(container("vcodec=hevc&acodec=opus"), "ts");
+  EXPECT_EQ(container("vcodec=mpeg4"), "ts");
+  EXPECT_EQ(container("width=640&vcodec=vp9"), "mkv");
+}
+
 TEST(RtspRequest, RefusesLongUrls) {
   EXPECT_FALSE(ParseRtspUrl(std::string(kMaxRtspUrlBytes, 'a') + "b", "").ok());
 }
