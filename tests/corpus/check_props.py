@@ -109,9 +109,12 @@ def check_vbv(path, maxrate, bufsize, say):
                            "-show_entries", "packet=dts_time,size", path],
                           capture_output=True, text=True, timeout=60)
     packets = json.loads(done.stdout)["packets"]
-    left, last = bufsize, float(packets[0]["dts_time"])
-    for packet in packets:
-        now = float(packet["dts_time"])
+    times = [float(packet["dts_time"]) if "dts_time" in packet else None for packet in packets]
+    told = next(n for n, time in enumerate(times) if time is not None)
+    for n in range(told):  # Matroska has none, and ffprobe knows it once it has seen enough pictures
+        times[n] = times[told] - (told - n) * (times[told + 1] - times[told])
+    left, last = bufsize, times[0]
+    for packet, now in zip(packets, times):
         left = min(bufsize, left + (now - last) * maxrate) - 8 * int(packet["size"])
         last = now
         if left < 0:
