@@ -49,6 +49,19 @@ void Av1Gate::EndOpening() {
   changed_.NotifyAll();
 }
 
+void Av1Gate::BeginClosing() {
+  const Waiting waiting;
+  const MutexLock lock(mutex_);
+  while (closing_) changed_.Wait(mutex_);
+  closing_ = true;
+}
+
+void Av1Gate::EndClosing() {
+  const MutexLock lock(mutex_);
+  closing_ = false;
+  changed_.NotifyAll();
+}
+
 void Av1Gate::BeginEncoding() {
   const Waiting waiting;
   const MutexLock lock(mutex_);

@@ -122,7 +122,10 @@ void VideoEncoder::CloseCodec() {
   }
   closed_cpu_ = own_threads_cpu();
   threads_ = {};
+  const bool gated = context_ != nullptr && spec_.codec == VideoCodec::kAv1;
+  if (gated) Av1Gate::Instance().BeginClosing();
   context_.reset();
+  if (gated) Av1Gate::Instance().EndClosing();
   if (std::exchange(passed_gate_, false)) Av1Gate::Instance().EndEncoding();
 }
 

@@ -44,5 +44,25 @@ TEST(Av1Gate, NobodyOpensWhileAnotherEncodesAndAllComeThrough) {
   EXPECT_EQ(done, kThreads * kUnits);
 }
 
+TEST(Av1Gate, OneClosesAtATime) {
+  constexpr int kThreads = 4, kClosings = 200;
+  Av1Gate gate;
+  std::atomic<int> closing = 0, wrong = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < kClosings; ++n) {
+        gate.BeginClosing();
+        wrong += ++closing != 1 ? 1 : 0;
+        std::this_thread::yield();
+        --closing;
+        gate.EndClosing();
+      }
+    });
+  }
+  threads.clear();  // joins
+  EXPECT_EQ(wrong, 0);
+}
+
 }  // namespace
 }  // namespace gopmill
