@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace gopmill {
@@ -18,41 +17,50 @@ constexpr std::size_t kLeastTrackBytes = 13, kLeastCueBytes = 3;
 // A field that has been added must be exchanged as well.
 static_assert(sizeof(SourceIndex::Video) == 56 && sizeof(SourceIndex::Audio) == 32);
 
-std::uint64_t FromSigned(std::int64_t value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  return (bits << 1U) ^ (value < 0 ? ~std::uint64_t{0} : 0);
+// Wraps around: every pair of numbers has a distance. Small ones of either sign are small.
+std::uint64_t Distance(std::int64_t from, std::int64_t to) {
+  const auto bits = std::bit_cast<std::uint64_t>(to) - std::bit_cast<std::uint64_t>(from);
+  return (bits << 1U) ^ (bits >> 63U != 0 ? ~std::uint64_t{0} : 0);
 }
 
-std::int64_t ToSigned(std::uint64_t value) {
-  return std::bit_cast<std::int64_t>((value >> 1U) ^ ((value & 1U) != 0 ? ~std::uint64_t{0} : 0));
+std::int64_t AtDistance(std::int64_t from, std::uint64_t distance) {
+  const std::uint64_t bits = (distance >> 1U) ^ ((distance & 1U) != 0 ? ~std::uint64_t{0} : 0);
+  return std::bit_cast<std::int64_t>(std::bit_cast<std::uint64_t>(from) + bits);
 }
 
 // Writer and Reader have the same members, so that one function says what lies where (Exchange).
 class Writer {
  public:
-  void Number(std::uint64_t& value) {
-    std::uint64_t rest = value;
-    for (; rest >= kMore; rest >>= kGroupBits) Byte(rest | kMore);
-    Byte(rest);
+  // As the distance from `last`, which becomes it.
+  void Step(std::int64_t value, std::int64_t& last) {
+    Number(Distance(std::exchange(last, value), value));
   }
-  void Word(std::uint64_t& value) {
+  void Signed(std::int64_t value) { Number(Distance(0, value)); }
+  // An enumerator or a bool, of at most `most`.
+  template <class T>
+  void Small(T value, T /*most*/) {
+    Number(static_cast<std::uint64_t>(value));
+  }
+  void Word(std::uint64_t value) {
     for (std::size_t i = 0; i < kWordBytes; ++i) Byte(value >> (8U * i));
   }
-  void Text(std::string& text) {
-    Count(text.size());
+  void Text(const std::string& text) {
+    Number(text.size());
     bytes_ += text;
   }
   template <class T>
   void All(const std::vector<T>& values, std::size_t /*least*/, auto exchange) {
-    Count(values.size());
-    for (T value : values) exchange(value);  // a copy, since an exchange may write
+    Number(values.size());
+    for (const T& value : values) exchange(value);
   }
-  void Expect(bool /*good*/) {}  // what is written comes from us
   std::string Take() { return std::move(bytes_); }
 
  private:
+  void Number(std::uint64_t rest) {
+    for (; rest >= kMore; rest >>= kGroupBits) Byte(rest | kMore);
+    Byte(rest);
+  }
   void Byte(std::uint64_t low) { bytes_.push_back(static_cast<char>(low & 0xFFU)); }
-  void Count(std::uint64_t count) { Number(count); }
 
   std::string bytes_;
 };
@@ -62,14 +70,18 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  void Number(std::uint64_t& value) {
-    value = 0;
-    for (unsigned shift = 0; shift < 64; shift += kGroupBits) {
-      const std::uint64_t byte = Byte();
-      value |= (byte & (kMore - 1)) << shift;
-      if (byte < kMore) return;
-    }
-    good_ = false;
+  void Step(std::int64_t& value, std::int64_t& last) { value = last = AtDistance(last, Number()); }
+  template <class T>
+  void Signed(T& value) {
+    const std::int64_t wide = AtDistance(0, Number());
+    value = static_cast<T>(wide);
+    good_ = good_ && std::in_range<T>(wide);
+  }
+  template <class T>
+  void Small(T& value, T most) {
+    const std::uint64_t number = Number();
+    good_ = good_ && number <= static_cast<std::uint64_t>(most);
+    value = static_cast<T>(good_ ? number : 0);
   }
   void Word(std::uint64_t& value) {
     value = 0;
@@ -80,6 +92,7 @@ class Reader {
     text = bytes_.substr(0, count);
     bytes_.remove_prefix(count);
   }
+  // Of values that take at least so many bytes each.
   template <class T>
   void All(std::vector<T>& values, std::size_t least, auto exchange) {
     values.resize(Count(least));
@@ -87,10 +100,19 @@ class Reader {
       if (good_) exchange(value);
     }
   }
-  void Expect(bool good) { good_ = good_ && good; }
   [[nodiscard]] bool whole() const { return good_ && bytes_.empty(); }
 
  private:
+  std::uint64_t Number() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += kGroupBits) {
+      const std::uint64_t byte = Byte();
+      value |= (byte & (kMore - 1)) << shift;
+      if (byte < kMore) return value;
+    }
+    good_ = false;
+    return 0;
+  }
   std::uint64_t Byte() {
     if (bytes_.empty()) good_ = false;
     if (!good_) return 0;
@@ -98,10 +120,8 @@ class Reader {
     bytes_.remove_prefix(1);
     return byte;
   }
-  // Of things that take so many bytes each.
   std::size_t Count(std::size_t least) {
-    std::uint64_t count = 0;
-    Number(count);
+    const std::uint64_t count = Number();
     if (count > bytes_.size() / least) good_ = false;
     return good_ ? static_cast<std::size_t>(count) : 0;
   }
@@ -110,93 +130,55 @@ class Reader {
   bool good_ = true;
 };
 
-// As the distance from `last`, which becomes it. Wraps around: every pair of numbers has one.
-template <class Io>
-void Step(Io& io, std::int64_t& value, std::int64_t& last) {
-  const auto before = std::bit_cast<std::uint64_t>(last);
-  std::uint64_t step =
-      FromSigned(std::bit_cast<std::int64_t>(std::bit_cast<std::uint64_t>(value) - before));
-  io.Number(step);
-  value = std::bit_cast<std::int64_t>(before + std::bit_cast<std::uint64_t>(ToSigned(step)));
-  last = value;
-}
-
-template <class Io, class T>
-void Signed(Io& io, T& value) {
-  std::int64_t wide = value;
-  std::int64_t zero = 0;
-  Step(io, wide, zero);
-  value = static_cast<T>(wide);
-  io.Expect(std::in_range<T>(wide));
-}
-
-// An enumerator or a bool, of at most `most`.
-template <class Io, class T>
-void Small(Io& io, T& value, T most) {
-  auto number = static_cast<std::uint64_t>(value);
-  io.Number(number);
-  const bool known = number <= static_cast<std::uint64_t>(most);
-  io.Expect(known);
-  if (known) value = static_cast<T>(number);
-}
-
-template <class Io>
-void Exchange(Io& io, SourceIndex::Video& packet, SourceIndex::Video& last) {
-  Step(io, packet.pts, last.pts);
+// Of a packet behind `last`.
+void Exchange(auto& io, auto& packet, SourceIndex::Video& last) {
+  io.Step(packet.pts, last.pts);
   std::int64_t planned = packet.pts;  // what most are decoded with as well
-  Step(io, packet.packet_pts, planned);
-  Step(io, packet.dts, last.dts);
-  Step(io, packet.seek_us, last.seek_us);
+  io.Step(packet.packet_pts, planned);
+  io.Step(packet.dts, last.dts);
+  io.Step(packet.seek_us, last.seek_us);
   io.Word(packet.fingerprint);
-  Signed(io, packet.bytes);
-  Small(io, packet.access, RandomAccess::kClosed);
-  Small(io, packet.hidden, true);
+  io.Signed(packet.bytes);
+  io.Small(packet.access, RandomAccess::kClosed);
+  io.Small(packet.hidden, true);
 }
 
-template <class Io>
-void Exchange(Io& io, SourceIndex::Audio& packet, SourceIndex::Audio& last) {
-  Step(io, packet.position, last.position);
-  Step(io, packet.seek_us, last.seek_us);
+void Exchange(auto& io, auto& packet, SourceIndex::Audio& last) {
+  io.Step(packet.position, last.position);
+  io.Step(packet.seek_us, last.seek_us);
   io.Word(packet.fingerprint);
-  Signed(io, packet.samples);
-  Signed(io, packet.bytes);
+  io.Signed(packet.samples);
+  io.Signed(packet.bytes);
 }
 
-template <class Io>
-void Exchange(Io& io, SubtitleTrack& track) {
-  Signed(io, track.stream_index);
-  Signed(io, track.roles);
-  for (std::string* text : {&track.codec, &track.language, &track.title, &track.header}) {
-    io.Text(*text);
+void ExchangeTrack(auto& io, auto& track) {
+  io.Signed(track.stream_index);
+  io.Signed(track.roles);
+  for (auto* text : {&track.codec, &track.language, &track.title, &track.header}) io.Text(*text);
+  for (auto* flag : {&track.is_default, &track.forced, &track.of_pictures, &track.incomplete}) {
+    io.Small(*flag, true);
   }
-  for (bool* flag : {&track.is_default, &track.forced, &track.of_pictures, &track.incomplete}) {
-    Small(io, *flag, true);
-  }
-  Small(io, track.form, CueForm::kMovText);
+  io.Small(track.form, CueForm::kMovText);
   std::int64_t last = 0;
-  io.All(track.cues, kLeastCueBytes, [&](SubtitleCue& cue) {
-    Step(io, cue.start_us, last);
+  io.All(track.cues, kLeastCueBytes, [&](auto& cue) {
+    io.Step(cue.start_us, last);
     std::int64_t start = cue.start_us;
-    Step(io, cue.end_us, start);
+    io.Step(cue.end_us, start);
     io.Text(cue.text);
   });
 }
 
-// `head`: of which all else is taken.
-template <class Io, class Videos, class Audios>
-void Exchange(Io& io, SourceIndex& head, Videos& videos, Audios& audios) {
-  Signed(io, head.audio_track);
-  Small(io, head.counted_pts, true);
-  Small(io, head.truncated, true);
-  Signed(io, head.video_end);
-  Signed(io, head.left_out);
+void ExchangeIndex(auto& io, auto& index) {
+  io.Signed(index.audio_track);
+  io.Small(index.counted_pts, true);
+  io.Small(index.truncated, true);
+  io.Signed(index.video_end);
+  io.Signed(index.left_out);
   SourceIndex::Video video;
-  io.All(videos, kLeastPacketBytes,
-         [&](SourceIndex::Video& packet) { Exchange(io, packet, video); });
+  io.All(index.video, kLeastPacketBytes, [&](auto& packet) { Exchange(io, packet, video); });
   SourceIndex::Audio audio;
-  io.All(audios, kLeastPacketBytes,
-         [&](SourceIndex::Audio& packet) { Exchange(io, packet, audio); });
-  io.All(head.subtitles, kLeastTrackBytes, [&](SubtitleTrack& track) { Exchange(io, track); });
+  io.All(index.audio, kLeastPacketBytes, [&](auto& packet) { Exchange(io, packet, audio); });
+  io.All(index.subtitles, kLeastTrackBytes, [&](auto& track) { ExchangeTrack(io, track); });
 }
 
 }  // namespace
@@ -204,15 +186,8 @@ void Exchange(Io& io, SourceIndex& head, Videos& videos, Audios& audios) {
 std::optional<std::string> IndexBytes(const SourceIndex& index) {
   const auto drawn = [](const SubtitleTrack& track) { return track.bitmaps != nullptr; };
   if (!index.codings.empty() || std::ranges::any_of(index.subtitles, drawn)) return std::nullopt;
-  SourceIndex head;
-  head.audio_track = index.audio_track;
-  head.counted_pts = index.counted_pts;
-  head.truncated = index.truncated;
-  head.video_end = index.video_end;
-  head.left_out = index.left_out;
-  head.subtitles = index.subtitles;
   Writer writer;
-  Exchange(writer, head, index.video, index.audio);
+  ExchangeIndex(writer, index);
   return writer.Take();
 }
 
@@ -220,7 +195,7 @@ std::shared_ptr<const SourceIndex> ParseIndexBytes(std::string_view bytes,
                                                    std::shared_ptr<const SourceInfo> source) {
   auto index = std::make_shared<SourceIndex>();
   Reader reader(bytes);
-  Exchange(reader, *index, index->video, index->audio);
+  ExchangeIndex(reader, *index);
   const bool has_sound = source != nullptr && source->audio.has_value();
   if (!reader.whole() || index->video.empty() || (!index->audio.empty() && !has_sound)) return {};
   if (index->video.size() + index->audio.size() > kMaxIndexedPackets) return {};
