@@ -107,16 +107,6 @@ int ReadErrorOf(const std::string& folder) {
   return OpenBeneath(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC).valid() ? 0 : errno;
 }
 
-Library::Entry EntryOf(std::string path, const struct stat& status) {
-  return {.path = std::move(path),
-          .device = status.st_dev,
-          .inode = status.st_ino,
-          .size_bytes = status.st_size,
-          .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
-          .changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec,
-          .subtitles = {}};
-}
-
 }  // namespace
 
 Result<Library> Library::Open(const std::string& folder, bool own) {
@@ -178,17 +168,19 @@ bool Library::Entry::IsAs(const Entry& other) const {
 
 Result<Library::Entry> Library::Describe(std::string path, const UniqueFd& file) {
   struct stat status {};
-  if (fstat(file.get(), &status) != 0) {
-    return Error{.code = Code::kIo, .message = "The movie cannot be read.", .native = errno};
-  }
-  return EntryOf(std::move(path), status);
+  if (fstat(file.get(), &status) != 0) return MovieError(path, errno);
+  return Entry{.path = std::move(path),
+               .device = status.st_dev,
+               .inode = status.st_ino,
+               .size_bytes = status.st_size,
+               .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
+               .changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec,
+               .subtitles = {}};
 }
 
 Result<Library::Entry> Library::Look(const std::string& path) const {
   GOPMILL_ASSIGN_OR_RETURN(const UniqueFd file, OpenEntry(path));
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) return MovieError(path, errno);
-  return EntryOf(path, status);
+  return Describe(path, file);
 }
 
 std::optional<Library::Entry> Library::Find(const std::string& path) const {

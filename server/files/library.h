@@ -54,7 +54,7 @@ class Library {
     // Whether it is the same file, and nothing of it has changed.
     [[nodiscard]] bool IsAs(const Entry& other) const;
   };
-  // What is open now. kIo where the system does not tell.
+  // What is open. Errors as of OpenEntry.
   static Result<Entry> Describe(std::string path, const UniqueFd& file);
   // All files with a movie's extension, sorted by path; hidden ones are left out. Those that cannot
   // be opened have no more than their path. kUnavailable as for Check.

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,17 +24,6 @@ Error Replaced() {
 }
 
 UniqueFd Duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
-
-// With the times at which anything of the files changed, which nobody can set: what is kept under
-// it outlives whoever would notice that they are others. Empty where the system does not tell.
-std::string LastingIdentity(const UniqueFd& movie, const FileIdentity& identity,
-                            const std::vector<Library::Entry>& texts) {
-  const auto now = Library::Describe("", movie);
-  if (!now.ok()) return "";
-  std::string lasting = fmt::format("{}{}|{}", identity.movie, identity.texts, now->changed_ns);
-  for (const Library::Entry& text : texts) lasting += fmt::format(":{}", text.changed_ns);
-  return lasting;
-}
 
 RequestParams WithSound(RequestParams params, const AudioChoice& choice) {
   params.emplace_back("audio", std::to_string(choice.number));
@@ -104,13 +92,9 @@ std::size_t ShelvedFile::footprint_bytes() const {
 Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
   Opened opened;
   GOPMILL_ASSIGN_OR_RETURN(opened.fd, library_.OpenEntry(path));
-  struct stat status {};
-  if (fstat(opened.fd.get(), &status) != 0) {
-    return Error{.code = Code::kIo, .message = "The movie cannot be read."};
-  }
-  opened.identity.movie =
-      fmt::format("{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size,
-                  status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  GOPMILL_ASSIGN_OR_RETURN(opened.movie, Library::Describe(path, opened.fd));
+  opened.identity.movie = fmt::format("{}:{}:{}:{}", opened.movie.device, opened.movie.inode,
+                                      opened.movie.size_bytes, opened.movie.modified_ns);
   return opened;
 }
 
@@ -241,12 +225,23 @@ void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& drop
   }
 }
 
+// With the times at which anything of the files changed, which nobody can set: what is kept under
+// it outlives whoever would notice that they are others.
+std::string MovieShelf::LastingIdentity(const Opened& opened) {
+  std::string lasting =
+      fmt::format("{}{}|{}", opened.identity.movie, opened.identity.texts, opened.movie.changed_ns);
+  for (const Library::Entry& text : opened.subtitles) {
+    lasting += fmt::format(":{}", text.changed_ns);
+  }
+  return lasting;
+}
+
 Result<std::shared_ptr<const SourceIndex>> MovieShelf::MakeIndex(const ShelvedFile& file,
                                                                  Opened opened,
                                                                  const std::string& path,
                                                                  const std::stop_token& stop) {
   const UniqueFd movie = Duplicate(opened.fd);
-  const std::string identity = LastingIdentity(movie, opened.identity, opened.subtitles);
+  const std::string identity = LastingIdentity(opened);
   auto found = kept_.Find(identity, file.audio_track(), Duplicate(movie), stop);
   if (found != nullptr) return found;
   lseek(opened.fd.get(), 0, SEEK_SET);  // a place that all of them share
@@ -256,8 +251,8 @@ Result<std::shared_ptr<const SourceIndex>> MovieShelf::MakeIndex(const ShelvedFi
       indexer_(std::move(opened.fd), stop, file.audio_track(), std::move(beside)));
   WarnOfLostCues(path, read->subtitles);
   // Not of a file that has changed meanwhile.
-  const bool holds = LastingIdentity(movie, opened.identity, opened.subtitles) == identity;
-  if (holds && !identity.empty()) kept_.Keep(identity, file.audio_track(), *read);
+  const auto now = Library::Describe(path, movie);
+  if (now.ok() && now->IsAs(opened.movie)) kept_.Keep(identity, file.audio_track(), *read);
   return read;
 }
 

@@ -126,6 +126,7 @@ class MovieShelf {
  private:
   struct Opened {
     UniqueFd fd;
+    Library::Entry movie;
     FileIdentity identity;
     std::vector<Library::Entry> subtitles;
   };
@@ -151,6 +152,7 @@ class MovieShelf {
   void LookBeside(const std::string& path, Opened& opened);
   std::vector<std::string> SubtitlesOf(const std::string& path);
   std::optional<Shelved> KnownAs(const std::string& key);
+  static std::string LastingIdentity(const Opened& opened);
   static std::string KeyOf(const Opened& opened, const std::string& path,
                            const RequestParams& params);
   std::shared_ptr<ShelvedFile> File(const std::string& path, const FileIdentity& identity,
