@@ -54,10 +54,10 @@ class ClassPolicy final : public Policy {
       const UnitRef first = Choose(unit.service_class, w, pool);
       Put(first, w, pool, now, actions);
       if (first == ref) return;
-    } else if (const WorkerId any = unit.excluded.value >= 0 ? LongestIdleFor(unit, pool) : w;
-               any.value >= 0) {
-      Put(ref, any, pool, now, actions);
-      return;
+    } else if (unit.excluded.value >= 0) {
+      if (const WorkerId any = LongestIdleFor(unit, pool); any.value >= 0) {
+        return Put(ref, any, pool, now, actions);
+      }
     }
     actions.Add(Hold{ref, WorkerId{}});
   }
