@@ -105,7 +105,8 @@ VideoEncoder::~VideoEncoder() { CloseCodec(); }
 // told the end before it had a frame, or its packets are not fetched. So it gets all three: on a
 // cancelled unit that costs the frames in its lookahead.
 void VideoEncoder::CloseCodec() {
-  if (context_ != nullptr && opened_.ok() && spec_.codec == VideoCodec::kAv1) {
+  const bool gated = context_ != nullptr && spec_.codec == VideoCodec::kAv1;
+  if (gated && opened_.ok()) {
     const av::Packet packet = av::NewPacket();
     PassGate();
     if (!fed_frame_) {
@@ -122,7 +123,6 @@ void VideoEncoder::CloseCodec() {
   }
   closed_cpu_ = own_threads_cpu();
   threads_ = {};
-  const bool gated = context_ != nullptr && spec_.codec == VideoCodec::kAv1;
   if (gated) Av1Gate::Instance().BeginClosing();
   context_.reset();
   if (gated) Av1Gate::Instance().EndClosing();
