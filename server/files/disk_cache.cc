@@ -212,10 +212,7 @@ std::shared_ptr<const std::string> DiskCache::Get(const std::string& key) {
   const bool later = !fd.valid() && OpensLater(errno);
   auto read = fd.valid() ? ReadFile(fd.get(), largest()) : std::nullopt;
   if (read) futimens(fd.get(), nullptr);  // the order of use outlives the process
-  if (!read && !later) {
-    unlink(PathOf(key).c_str());
-    Forget(key);
-  }
+  if (!read && !later) Remove(key);
   const MutexLock lock(mutex_);
   ++(read ? stats_.hits : stats_.misses);
   if (!read) ++stats_.failed;
@@ -300,9 +297,13 @@ void DiskCache::Put(const std::string& key, const std::shared_ptr<const std::str
   ++stats_.stored;
 }
 
-void DiskCache::Drop(const std::string& key) {
+void DiskCache::Remove(const std::string& key) {
   unlink(PathOf(key).c_str());
   Forget(key);
+}
+
+void DiskCache::Drop(const std::string& key) {
+  Remove(key);
   const MutexLock lock(mutex_);
   ++stats_.failed;
 }

@@ -59,6 +59,7 @@ class DiskCache {
   void Adopt();
   void Remember(Entry entry);
   void Forget(const std::string& key);
+  void Remove(const std::string& key);  // and its file
   int WriteFile(const std::string& key, const std::string& bytes);
   int WriteToDisk(const std::string& key, const std::string& bytes);
   // Whether so many of the oldest would make room for so many bytes.

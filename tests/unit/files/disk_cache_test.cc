@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Eq;
 using ::testing::Pointee;
+using std::string_literals::operator""s;
 
 std::string Key(char digit) { return std::string(64, digit); }
 
@@ -33,8 +35,29 @@ std::shared_ptr<const std::string> Bytes(std::string bytes) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
+// Those of the keys that are there.
+std::string KeptOf(DiskCache& cache, const std::string& keys) {
+  std::string kept;
+  for (const char key : keys) kept += cache.Get(Key(key)) ? std::string(1, key) : "";
+  return kept;
+}
+
 class DiskCacheTest : public ::testing::Test {
  protected:
+  // The folder is a disk of its own that holds no more than `size`, for this call alone. False
+  // where nobody may mount one.
+  bool OnADiskOf(const std::string& size, const std::function<void(DiskCache&)>& work) {
+    fs::create_directories(folder_);
+    bool mounted = false;
+    std::thread([&] {  // what it mounts nobody else sees
+      mounted = unshare(CLONE_FS | CLONE_NEWNS) == 0 &&
+                mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                mount("none", folder_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+      if (mounted) work(*DiskCache::Open(folder_, 1 << 20));
+    })
+        .join();
+    return mounted;
+  }
   void TearDown() override { fs::remove_all(folder_); }
   const fs::path folder_ = ::testing::TempDir() + "gopmill_cache_" + std::to_string(getpid());
 };
@@ -164,22 +187,13 @@ TEST_F(DiskCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
 }
 
 TEST_F(DiskCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
-  fs::create_directories(folder_);
-  bool mounted = false;
   DiskCacheStats stats;
   std::string kept;
-  // The file system is this thread's alone.
-  std::thread([&] {
-    mounted = unshare(CLONE_FS | CLONE_NEWNS) == 0 &&
-              mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-              mount("none", folder_.c_str(), "tmpfs", 0, "size=64k") == 0;
-    if (!mounted) return;
-    const auto cache = DiskCache::Open(folder_, 1 << 20);
-    const std::string keys = "abcdef";
-    for (const char key : keys) cache->Put(Key(key), Bytes(std::string(20'000, key)));
-    for (const char key : keys) kept += cache->Get(Key(key)) ? std::string(1, key) : "";
-    stats = cache->stats();
-  }).join();
+  const bool mounted = OnADiskOf("64k", [&](DiskCache& cache) {
+    for (const char key : "abcdef"s) cache.Put(Key(key), Bytes(std::string(20'000, key)));
+    kept = KeptOf(cache, "abcdef");
+    stats = cache.stats();
+  });
   if (!mounted) GTEST_SKIP() << "no right to mount";
   EXPECT_EQ(kept, "def") << "of 20 KiB each";
   EXPECT_EQ(stats.stored, 6U);
@@ -189,23 +203,15 @@ TEST_F(DiskCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
 }
 
 TEST_F(DiskCacheTest, NothingGoesInVainWhereOthersFillTheDisk) {
-  fs::create_directories(folder_);
-  bool mounted = false;
   DiskCacheStats stats;
   std::string kept;
-  std::thread([&] {
-    mounted = unshare(CLONE_FS | CLONE_NEWNS) == 0 &&
-              mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-              mount("none", folder_.c_str(), "tmpfs", 0, "size=128k") == 0;
-    if (!mounted) return;
-    const auto cache = DiskCache::Open(folder_, 1 << 20);
-    const std::string keys = "abc";
-    for (const char key : keys) cache->Put(Key(key), Bytes(std::string(3'000, key)));
+  const bool mounted = OnADiskOf("128k", [&](DiskCache& cache) {
+    for (const char key : "abc"s) cache.Put(Key(key), Bytes(std::string(3'000, key)));
     std::ofstream(folder_ / "others", std::ios::binary) << std::string(200'000, 'x');
-    cache->Put(Key('d'), Bytes(std::string(60'000, 'd')));
-    for (const char key : keys) kept += cache->Get(Key(key)) ? std::string(1, key) : "";
-    stats = cache->stats();
-  }).join();
+    cache.Put(Key('d'), Bytes(std::string(60'000, 'd')));
+    kept = KeptOf(cache, "abcd");
+    stats = cache.stats();
+  });
   if (!mounted) GTEST_SKIP() << "no right to mount";
   EXPECT_EQ(kept, "abc");
   EXPECT_EQ(stats.evicted, 0U);
