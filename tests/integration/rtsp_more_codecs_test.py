@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from rtsp_player import Player, rtp_info  # noqa: E402
+from rtsp_player import Player, rtp_info, run_gstreamer  # noqa: E402
 from rtsp_publish_test import finish, publish  # noqa: E402
 from rtsp_sync_test import apart  # noqa: E402
 from served import Server, check, make_stream, run_on_rtsp, small_pictures, unlike, wait_until  # noqa: E402
@@ -207,25 +207,19 @@ def ffmpeg_seeks(server):
         check(off < 6, f"{codec}: the picture at 12 s is {off:.1f} away")
 
 
+# What takes pictures out of RTP packets, and makes bytes of them. Debian's only decoder of MPEG-4 is in a package that is not
+# needed else: ffmpeg decodes what came out of GStreamer.
+CHAINS = {"mpeg4": ("rtpmp4vdepay", "!", "mpeg4videoparse", "!", "matroskamux"),
+          "vp9": ("rtpvp9depay", "!", "vp9dec", "!", "videoconvert", "!", "video/x-raw,format=GRAY8")}
+
+
 def gst_decode(server, codec, location, protocols):
-    """How many pictures GStreamer makes of it. Debian's only decoder of MPEG-4 is in a package that is not needed else: ffmpeg
-    decodes what came out of GStreamer then."""
+    """How many pictures GStreamer makes of it."""
     out = Path(server.folder, "gst.out")
-    own = codec == "vp9" or subprocess.run(["gst-inspect-1.0", "avdec_mpeg4"], capture_output=True, check=False).returncode == 0
-    chain = (["decodebin", "!", "videoconvert", "!", "video/x-raw,format=GRAY8"] if own else
-             ["rtpmp4vdepay", "!", "mpeg4videoparse", "!", "matroskamux"])
-    command = ["gst-launch-1.0", "-q", "rtspsrc", "name=s", f"protocols={protocols}", f"location={location}",
-               "s.", "!", "application/x-rtp,media=video", "!", "queue", "!", *chain, "!", "filesink", f"location={out}",
-               "s.", "!", "application/x-rtp,media=audio", "!", "queue", "!", "rtpmp4gdepay", "!", "fakesink"]
-    # It may never end: see rtsp_test.py.
-    for left in (2, 1, 0):
-        try:
-            done = subprocess.run(command, check=False, timeout=20, capture_output=True, text=True)
-            check(done.returncode == 0, f"gst-launch: {done.stdout[-500:]} {done.stderr[-2000:]}")
-            break
-        except subprocess.TimeoutExpired:
-            check(left > 0 and not server.running(), f"gst-launch-1.0 never ends; the server still sends {server.running()}")
-    return out.stat().st_size / (WIDTH * HEIGHT) if own else len(small_pictures(out))
+    run_gstreamer(server, ["rtspsrc", "name=s", f"protocols={protocols}", f"location={location}",
+                           "s.", "!", "application/x-rtp,media=video", "!", "queue", "!", *CHAINS[codec], "!", "filesink", f"location={out}",
+                           "s.", "!", "application/x-rtp,media=audio", "!", "queue", "!", "rtpmp4gdepay", "!", "fakesink"])
+    return out.stat().st_size / (WIDTH * HEIGHT) if codec == "vp9" else len(small_pictures(out))
 
 
 def gstreamer_decodes_every_picture(server):
@@ -250,8 +244,11 @@ def play_live(server, codec, transport, path):
 def live_sources_play(server):
     movie = make_stream(server.folder, "live.mkv", 8)
     cases = [(codec, transport, f"{server.folder}/{codec}-{transport}.mkv") for codec in CODECS for transport in ("tcp", "udp")]
-    players = [play_live(server, *case) for case in cases]
-    for publisher in [publish(server, f"{codec}-{transport}", movie) for codec, transport, _ in cases]:
+    players, publishers = [], []
+    for codec, transport, path in cases:  # one after the other: a player waits only as long as readers have patience
+        players.append(play_live(server, codec, transport, path))
+        publishers.append(publish(server, f"{codec}-{transport}", movie))
+    for publisher in publishers:
         finish(publisher)
     for player, (codec, transport, path) in zip(players, cases):
         errors, name = player.communicate(timeout=30)[1], f"live {codec} over {transport}"

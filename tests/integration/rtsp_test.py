@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from rtsp_player import run_gstreamer  # noqa: E402
 from served import Server, check, run_all, wait_until  # noqa: E402
 
 QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
@@ -126,21 +127,11 @@ def plays_in_gstreamer(server):
         print("no gst-launch-1.0", flush=True)
         return
     out = os.path.join(server.folder, "gst.ts")
-    command = ["gst-launch-1.0", "-q", "rtspsrc", "name=s", "protocols=tcp",
-               f"location={server.url(MOVIE)}?{QUERY}&duration=5",
-               "mpegtsmux", "name=mux", "!", "filesink", f"location={out}",
-               "s.", "!", "application/x-rtp,media=video", "!", "queue", "!", "rtph264depay", "!", "h264parse", "!", "mux.",
-               "s.", "!", "application/x-rtp,media=audio", "!", "queue", "!", "rtpmp4gdepay", "!", "aacparse", "!", "mux."]
-    # A player that has packets left when BYE comes may never end: the jitter buffer of GStreamer 1.22 sets its timer for the
-    # end anew then, and nothing wakes who waits for it (its log: "got the NPT timeout", then "waiting timer"). Five seconds
-    # are long enough for gst-launch to catch up with its slow start.
-    for left in (1, 0):
-        try:
-            done = subprocess.run(command, check=False, timeout=20, capture_output=True, text=True)
-            check(done.returncode == 0, f"gst-launch: {done.stdout[-500:]} {done.stderr[-2000:]}")
-            break
-        except subprocess.TimeoutExpired:
-            check(left > 0 and not server.running(), f"gst-launch-1.0 never ends; the server still sends {server.running()}")
+    run_gstreamer(server, [
+        "rtspsrc", "name=s", "protocols=tcp", f"location={server.url(MOVIE)}?{QUERY}&duration=5",
+        "mpegtsmux", "name=mux", "!", "filesink", f"location={out}",
+        "s.", "!", "application/x-rtp,media=video", "!", "queue", "!", "rtph264depay", "!", "h264parse", "!", "mux.",
+        "s.", "!", "application/x-rtp,media=audio", "!", "queue", "!", "rtpmp4gdepay", "!", "aacparse", "!", "mux."])
     check(probe(out)["video"][0] == 150 and probe(out)["audio"][0] in range(233, 238), f"GStreamer: {probe(out)}")
 
 
