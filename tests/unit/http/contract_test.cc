@@ -146,7 +146,7 @@ TEST_F(ContractTest, MetricsParseAndCount) {
 
 TEST(AssetTest, AllAreThere) {
   for (const char* name :
-       {"index.html", "page.css", "page.js", "common.js", "machine.css", "machine.js",
+       {"index.html", "page.css", "page.js", "library.js", "common.js", "machine.css", "machine.js",
         "machine_bars.js", "machine_classes.js", "machine_gantt.js", "machine_history.js",
         "machine_streams.js", "machine_tree.js", "icon.svg", "hls.min.js", "openapi.json"}) {
     const Asset* asset = FindAsset(name);
