@@ -20,9 +20,7 @@
 #include "config/settings.h"
 #include "media/target_params.h"
 #include "scheduler/policy_registry.h"
-#include "server/bench/comparison.h"
 #include "server/bench/topology_measure.h"
-#include "server/bench/workload.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/usage_hints.h"
 #include "server/cli/whole_number.h"
@@ -75,18 +73,6 @@ constexpr const char* kTopologyFooter =
     "  gopmill topology\n"
     "  taskset -c 0,2 gopmill topology --json -\n"
     "  gopmill topology --measure --repeat 50 --json ratios.json";
-
-constexpr const char* kBenchFooter =
-    "Every policy runs once per round and rounds are repeated, so that disturbances meet all "
-    "alike;\n"
-    "orders are balanced: each policy follows each other one equally often.\n"
-    "Exit code 1 also when outputs differ between policies, or a work-conserving one lets work "
-    "wait.\n\n"
-    "Examples:\n"
-    "  gopmill bench --quick\n"
-    "  gopmill bench --scheduler fifo,h-cahrw --repeat 10 --html bench.html --json bench.json\n"
-    "  gopmill bench --mix live --streams 12 --perfetto live.json\n"
-    "  gopmill bench --trace day.trace --scheduler all";
 
 std::string Complaint(const std::string& command, const std::string& text) {
   const std::string name = command.empty() ? "gopmill" : "gopmill " + command;
@@ -250,83 +236,6 @@ void AddTopology(CLI::App& app, Line& line) {
       ->needs(measure);
 }
 
-void AddBenchOutputs(CLI::App& command, BenchArgs& args) {
-  const auto add = [&command](const char* name, std::string& file, const char* meaning) {
-    command.add_option(name, file, meaning)->type_name("FILE")->group("Output");
-  };
-  add("--json", args.json, "Write all results; - is stdout");
-  add("--html", args.html, "Write a page with charts, in one file");
-  add("--perfetto", args.perfetto, "Write the first round for ui.perfetto.dev or chrome://tracing");
-  add("--record", args.record,
-      "Write arrivals and costs of the first run that counts, for --trace");
-}
-
-void AddBench(CLI::App& app, Line& line) {
-  CLI::App* command = app.add_subcommand("bench", "Compare the policies on this machine");
-  command->footer(kBenchFooter);
-  BenchArgs& args = line.bench;
-  const auto add = [command](const char* name, auto& value, const char* meaning) {
-    return command->add_option(name, value, meaning);
-  };
-  CLI::Option* const list =
-      command->add_flag("--list", args.list, "List the policies and the mixes, then end");
-  add("--scheduler", args.schedulers, "Policies with commas between, or all")->type_name("A,B,...");
-  add("--baseline", args.baseline,
-      "Policy that the others are compared with, round by round; fifo unless given")
-      ->type_name("NAME");
-  add("--mix", args.mix, "Streams: reference, modern, live or bursty")->type_name("NAME");
-  add("--streams", args.streams, "Number of streams; 20 unless given, modern: 8")
-      ->type_name("N")
-      ->transform(WholeNumber(1, bench::kMaxStreams));
-  add("--duration", args.duration, "Seconds of each movie; 20 unless given")->type_name("S");
-  add("--repeat,--repeats", args.repeats, "Rounds; 5 unless given")
-      ->type_name("R")
-      ->transform(WholeNumber(1, bench::kMaxRepeats));
-  add("--warm-up", args.warm_ups,
-      "Runs before the first round that do not count; 1 unless given, "
-      "0 of a trace")
-      ->type_name("RUNS")
-      ->transform(WholeNumber(0, bench::kMaxWarmUps));
-  add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
-  add("--preset", args.preset, "Of the encoder")->type_name("NAME");
-  add("--crf", args.crf,
-      "One rate factor for all streams in place of their bit rates: the same pictures from any\n"
-      "program with this encoder")
-      ->type_name("F");
-  command->add_flag("--audio", args.audio, "Transcode the sound too");
-  add("--scheduler-options", args.scheduler_options,
-      "Forms of the policies' rules, as gopmill bench --list prints them: NAME=VALUE,...");
-  add("--classes", args.classes,
-      "Service classes with weights, streams take them in turn: "
-      "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...; MAX_WORKERS holds under ps-hrw\n"
-      "and gps-hrw and while another class waits")
-      ->type_name("A:5,B:3,...");
-  add("--workers", args.workers, "Worker threads; 0 = one per CPU")
-      ->type_name("N")
-      ->transform(WholeNumber(0, kMaxWorkers));
-  add("--queue", args.queue,
-      "Units a run queue holds, the running one included, as in the server: 2; 0 = without bound,\n"
-      "as the publications have it")
-      ->type_name("UNITS")
-      ->transform(WholeNumber(0, bench::kMaxRunQueue));
-  add("--seed", args.seed, "What targets, bursts and the order of policies are drawn from")
-      ->type_name("N")
-      ->transform(WholeNumber(0, bench::kMaxSeed));
-  add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
-  CLI::Option* trace = add("--trace,--replay", args.trace, "Run a recording instead of movies");
-  trace->type_name("FILE");
-  for (const char* name :
-       {"--mix", "--streams", "--duration", "--unit", "--preset", "--crf", "--audio", "--movies"}) {
-    trace->excludes(command->get_option(name));
-  }
-  command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");
-  AddBenchOutputs(*command, args);
-  trace->excludes(command->get_option("--record"));
-  for (CLI::Option* const other : command->get_options()) {
-    if (other != list && other != command->get_help_ptr()) list->excludes(other);
-  }
-}
-
 // Sets every parameter; the answer names all that are wrong.
 std::optional<TextAnswer> SetTarget(const std::string& command, const TargetOptions& target,
                                     TargetRequest& request) {
@@ -424,7 +333,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   AddExplain(app, line);
   AddServe(app, line);
   AddTopology(app, line);
-  AddBench(app, line);
+  AddBench(app, line.bench);
   AddSimulate(app, line.simulate);
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {

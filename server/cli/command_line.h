@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "media/target.h"
+#include "server/cli/bench_args.h"
 #include "server/cli/simulate_args.h"
 
 namespace gopmill::cli {
@@ -54,24 +55,6 @@ struct TopologyArgs {
   bool measure = false;
   std::string movie;  // to measure with
   int repeats = 0;
-};
-
-struct BenchArgs {
-  bool list = false, quick = false, audio = false;
-  std::string schedulers = "all";  // names with commas between
-  std::string baseline;            // of the ratios; empty = fifo where it runs, else the first
-  std::string mix = "reference";
-  std::string duration, unit = "gop", preset = "veryfast", crf, movies = "movies/files";
-  std::string scheduler_options;             // NAME=VALUE,...; empty = the corrected forms
-  std::string classes;                       // NAME:WEIGHT[...],...; empty for none
-  std::string trace;                         // recording to run instead of a mix
-  std::string json, html, perfetto, record;  // files to write
-  int streams = 0, repeats = 0;              // 0 = as the mix and --quick say
-  std::optional<int> warm_ups;               // runs; none = 1, of a trace 0
-  int workers = 0;                           // 0 = one per CPU
-  int queue = 2;                             // units in a run queue; 0 = without bound
-  std::int64_t seed = 1;
-  std::vector<std::string> line;  // the whole command line, for the report
 };
 
 // The line asks for nothing but text: help, the version, or a complaint.
