@@ -101,10 +101,6 @@ UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms);
 Result<RecordedTrace> ReadTrace(std::istream& in);
 Result<RecordedTrace> ReadTraceFile(const std::filesystem::path& file);
 
-// One line each, with the line break. Values must be within the limits above.
-std::string TraceHeaderLine(const TraceHeader& header);
-std::string TraceUnitLine(const TraceUnit& unit);
-
 // Writes a trace file line by line, so that what a killed server had recorded until the last Flush
 // can be read. Values the reader would refuse are refused here.
 class TraceWriter {

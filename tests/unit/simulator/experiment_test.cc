@@ -15,6 +15,7 @@
 #include "scheduler/sim/l7_workload.h"
 #include "scheduler/sim/random.h"
 #include "scheduler/sim/sweep.h"
+#include "scheduler/sim/trace_line.h"
 #include "scheduler/sim/trace_workload.h"
 #include "scheduler/sim/transcode_workload.h"
 

@@ -10,6 +10,8 @@
 #include <random>
 #include <sstream>
 
+#include "scheduler/sim/trace_line.h"
+
 namespace gopmill {
 namespace {
 
