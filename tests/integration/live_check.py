@@ -21,9 +21,10 @@ from urllib.parse import urljoin
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from hls_check import Fragment, attributes, avc_is_idr, codec_of, fetch, lead, timescale  # noqa: E402
+from hls_check import attributes, fetch  # noqa: E402
 from live_manifest import check_dash_in_time, status_of  # noqa: E402
 from live_playlist import CLOSE, Playlist  # noqa: E402
+from mp4_read import Fragment, avc_is_idr, codec_of, lead, timescale  # noqa: E402
 
 CUE = re.compile(r"(\d{2,}):(\d\d):(\d\d\.\d{3}) --> (\d{2,}):(\d\d):(\d\d\.\d{3})")
 

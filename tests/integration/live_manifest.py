@@ -6,7 +6,8 @@ import urllib.error
 import xml.etree.ElementTree as ET
 from urllib.parse import urljoin
 
-from hls_check import DASH, codec_of, fetch
+from hls_check import DASH, fetch
+from mp4_read import codec_of
 from live_playlist import wall
 
 NOT_LISTED = "is not listed"

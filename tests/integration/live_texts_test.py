@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hls_check  # noqa: E402
 import live_check  # noqa: E402
+import mp4_read  # noqa: E402
 from live_test import Publisher  # noqa: E402
 from served import Server, check, make_stream, run_all, wait_until  # noqa: E402
 
@@ -96,10 +97,10 @@ def dash_says_the_same(server):
         name = lambda attribute, number=0, template=template, one=one: urljoin(base, template.get(attribute).replace(  # noqa: E731
             "$RepresentationID$", one.get("id")).replace("$Number$", str(number)))
         init = live_check.fetch(name("initialization"))
-        check(b"stpp" in init and hls_check.timescale(init) == 1000, f"x{index}: the init segment")
+        check(b"stpp" in init and mp4_read.timescale(init) == 1000, f"x{index}: the init segment")
         for number, entry in enumerate(template.iter(hls_check.DASH + "S"), int(template.get("startNumber"))):
             data, where = live_check.fetch(name("media", number)), f"x{index}-{number}"
-            fragment, at, length = hls_check.Fragment(data), int(entry.get("t")), int(entry.get("d"))
+            fragment, at, length = mp4_read.Fragment(data), int(entry.get("t")), int(entry.get("d"))
             check((fragment.decode_time, fragment.duration, fragment.samples) == (at, length, 1), f"{where}: not at {at}")
             begin, end = at / 1000, (at + length) / 1000
             cues = live_check.cues_of(live_check.fetch(f"{server.base}/v1/hls/live/talk/s{index}-{number}.vtt?{TWO}"), check)
