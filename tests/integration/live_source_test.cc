@@ -9,11 +9,9 @@
 
 #include <future>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "media/cue_packet.h"
-#include "server/live/live_hub.h"
+#include "tests/integration/script_source.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -23,7 +21,6 @@ using testing::Eq;
 using testing::Gt;
 using testing::Lt;
 using testing::Matcher;
-using State = PacketSource::ReadState;
 
 constexpr const char* kMovie = "sync-720p.mp4";
 
@@ -91,119 +88,6 @@ TEST(LiveSource, APublisherThatBringsNothingAndStaysDoesNotLetReadersWaitOn) {
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, Code::kUnavailable) << reader.error().ToString();
 }
-
-TEST(LiveHub, TellsHowItStandsWithWhatIsFetched) {
-  LiveHub hub;
-  hub.Configure({.patience = std::chrono::milliseconds(50)});
-  hub.SetPull("cam", {.phase = PullPhase::kWaiting,
-                      .since = std::chrono::system_clock::from_time_t(0),
-                      .attempts = 3,
-                      .failures = 2,
-                      .last_error = "it is off"});
-  const auto json = nlohmann::json::parse(hub.Json())["live"];
-  ASSERT_EQ(json.size(), 1U);
-  EXPECT_EQ(json[0]["name"], "cam");
-  EXPECT_EQ(json[0]["publishing"], false);
-  EXPECT_EQ(json[0]["pull"], "waiting");
-  EXPECT_EQ(json[0]["since"], "1970-01-01T00:00:00Z");
-  EXPECT_EQ(json[0]["attempts"], 3);
-  EXPECT_EQ(json[0]["failures"], 2);
-  EXPECT_EQ(json[0]["last_error"], "it is off");
-  EXPECT_EQ(hub.Totals().pull_failures, (std::map<std::string, std::int64_t>{{"cam", 2}}));
-  const auto source = hub.Find("cam");
-  ASSERT_TRUE(source.ok());
-  EXPECT_THAT((*source)->Subscribe({}).error().message, testing::HasSubstr("it is off"));
-}
-
-constexpr Rational kMillis{1, 1000};
-
-struct Step {
-  State state = State::kVideo;
-  std::int64_t milliseconds = 0;
-  int sound = 0;       // or text: which one, from 0
-  bool late = false;   // it had to be waited for
-  int header = 0;      // that comes with it: one byte
-  bool delta = false;  // a picture that needs others
-  int bytes = 100;     // of a picture
-};
-
-// A publisher that sends what it is told to. `sizes`: bytes of the packets of each track of sound.
-class Script final : public PacketSource {
- public:
-  Script(const std::vector<std::string>& languages, std::vector<Step> steps,
-         std::map<int, int> sizes = {}, const std::string& codec = "h264")
-      : steps_(std::move(steps)), sizes_(std::move(sizes)) {
-    auto info = std::make_shared<SourceInfo>();
-    info->video.codec = codec;
-    info->video.time_base = kMillis;
-    info->video.fps = {25, 1};
-    info->video.parameters = std::shared_ptr<AVCodecParameters>(
-        avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
-    for (const std::string& language : languages) {
-      AudioInfo& track = info->audio_tracks.emplace_back();
-      track.stream_index = static_cast<int>(info->audio_tracks.size());
-      track.codec = "aac";
-      track.language = language;
-      track.time_base = kMillis;
-    }
-    for (const char* const language : {"eng", "ger"}) {
-      SubtitleTrack& track = info->subtitles.emplace_back();
-      track.language = language;
-    }
-    info->audio = info->audio_tracks.front();
-    info->more_audio.assign(info->audio_tracks.begin() + 1, info->audio_tracks.end());
-    info_ = std::move(info);
-  }
-  void RemoveSound() {
-    auto info = std::make_shared<SourceInfo>(*info_);
-    info->audio.reset();
-    info_ = std::move(info);
-  }
-  // It ends with an error.
-  void Break() { broken_ = true; }
-  // Its end is not that of what it reads.
-  void Truncate() { truncated_ = true; }
-  void GoOnWith(std::unique_ptr<PacketSource> next) { successor_ = std::move(next); }
-  Result<std::unique_ptr<PacketSource>> Successor() override { return std::move(successor_); }
-  const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
-  bool counted_pts() const override { return false; }
-  std::int64_t start_us() const override { return 0; }
-  Status SeekBefore(Rational /*seconds*/) override { return OkStatus(); }
-  bool truncated() const override { return truncated_; }
-  Result<ReadState> Read(AVPacket& packet) override {
-    if (next_ == steps_.size()) {
-      if (broken_) return Error{.code = Code::kIo, .message = "It broke."};
-      return ReadState::kEnd;
-    }
-    const Step& step = steps_[next_++];
-    // More than the time within which a packet counts as one that was there already.
-    if (step.late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    if (step.state == State::kText) {
-      const SubtitleCue cue{.start_us = 1000 * step.milliseconds, .end_us = kNoEnd, .text = "said"};
-      av_packet_move_ref(&packet, MakeCuePacket(cue, step.sound).get());
-      return step.state;
-    }
-    const int size = step.state == State::kVideo ? step.bytes : sizes_[step.sound];
-    EXPECT_EQ(av_new_packet(&packet, size), 0);
-    packet.pts = packet.dts = step.milliseconds;
-    packet.duration = step.state == State::kVideo ? 40 : 20;
-    packet.stream_index = step.sound;
-    packet.flags = step.delta ? 0 : AV_PKT_FLAG_KEY;
-    if (step.header != 0) {
-      *av_packet_new_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, 1) =
-          static_cast<std::uint8_t>(step.header);
-    }
-    return step.state;
-  }
-
- private:
-  std::shared_ptr<const SourceInfo> info_;
-  std::vector<Step> steps_;
-  std::map<int, int> sizes_;
-  std::size_t next_ = 0;
-  bool broken_ = false, truncated_ = false;
-  std::unique_ptr<PacketSource> successor_;
-};
 
 // A reader of all that these publishers send one after the other.
 std::unique_ptr<PacketSource> ReaderOf(const std::shared_ptr<LiveSource>& live,
@@ -353,60 +237,6 @@ TEST(LiveSource, WhatCameBeforeAnErrorIsHandedOut) {
   ASSERT_TRUE(claim.ok());
   EXPECT_EQ(live->Run(*claim, broken).error().message, "It broke.");
   EXPECT_EQ(live->counts().packets, 3);
-}
-
-// What a publisher hears that sends these, one after the other.
-Result<std::string> AnswerTo(std::vector<std::vector<Step>> parts, LiveHub& hub,
-                             bool truncated = false) {
-  std::unique_ptr<Script> script;
-  while (!parts.empty()) {
-    auto before = std::exchange(
-        script, std::make_unique<Script>(std::vector<std::string>{"en"}, parts.back()));
-    parts.pop_back();
-    if (truncated) script->Truncate();
-    script->GoOnWith(std::move(before));
-  }
-  const auto source = std::make_shared<std::unique_ptr<PacketSource>>(std::move(script));
-  const auto answer = std::make_shared<std::promise<Result<std::string>>>();
-  const Status status = hub.Publish(
-      "cam", "test",
-      [source](const auto&) { return Result<std::unique_ptr<PacketSource>>(std::move(*source)); },
-      [answer](auto result) { answer->set_value(std::move(result)); });
-  EXPECT_TRUE(status.ok());
-  return answer->get_future().get();
-}
-Result<std::string> AnswerTo(std::vector<std::vector<Step>> parts) {
-  LiveHub hub;
-  return AnswerTo(std::move(parts), hub);
-}
-
-TEST(LiveHub, APublisherWithoutAPictureHearsOfIt) {
-  const std::vector<Step> sound{{.state = State::kAudio}}, picture{{.state = State::kVideo}};
-  const auto without = AnswerTo({sound, sound});
-  ASSERT_FALSE(without.ok());
-  EXPECT_EQ(without.error().code, Code::kCorrupt);
-  EXPECT_TRUE(AnswerTo({picture, sound}).ok()) << "one of its parts had some";
-}
-
-TEST(LiveHub, APublisherThatCannotBeReadOnHearsWhere) {
-  const std::vector<Step> pictures{{.milliseconds = 0}, {.milliseconds = 40}};
-  LiveHub hub;
-  const auto answer = AnswerTo({pictures}, hub, /*truncated=*/true);
-  ASSERT_FALSE(answer.ok());
-  EXPECT_EQ(answer.error().code, Code::kCorrupt);
-  EXPECT_THAT(answer.error().message, testing::HasSubstr("behind its first 2 packets"));
-}
-
-TEST(LiveHub, APublisherHearsOfWhatItBroughtItself) {
-  const std::vector<Step> pictures{{.milliseconds = 0}, {.milliseconds = 40}};
-  LiveHub hub;
-  ASSERT_TRUE(AnswerTo({pictures, pictures}, hub).ok());
-  const auto answer = AnswerTo({pictures}, hub);
-  ASSERT_TRUE(answer.ok());
-  const auto counts = nlohmann::json::parse(*answer)["counts"];
-  EXPECT_EQ(counts["publishers"], 1);
-  EXPECT_EQ(counts["packets"], 2);
-  EXPECT_EQ(counts["bytes"], 200);
 }
 
 // What a publisher of one picture a second sends first comes at once.
