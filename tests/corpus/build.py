@@ -23,7 +23,6 @@ import wave
 
 import cases
 import markers
-import mutators
 import reading
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -5,7 +5,6 @@ and readers do not wait without end."""
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time

@@ -214,7 +214,7 @@ def wait_until_or_ended(condition, process, seconds):
 def beside_a_good_one(server):
     """All of it, while somebody reads a source that is well."""
     good = make_stream(server.folder, "good.ts", 150)
-    publisher, result = Publisher(server, "good", good), {}
+    publisher = Publisher(server, "good", good)
     wait_until(lambda: server.live("good").get("source"), 10, "a publisher that is known")
     reader = Reader(server, "good", QUERY)
     wait_until(reader.begun, 10, "a reader that has begun")

@@ -262,7 +262,7 @@ def look_at_presentations(server, query):
     check(tags == 2, f"{tags} discontinuities")
     manifest = server.get(f"/v1/dash/live/hls/manifest.mpd?{query}")[1].decode()
     check('<Period id="2"' in manifest, "no period for each")
-    base, last = f"/v1/hls/live/hls/", int(re.findall(r"v0-(\d+)\.m4s", playlist)[-1])
+    base, last = "/v1/hls/live/hls/", int(re.findall(r"v0-(\d+)\.m4s", playlist)[-1])
     version = re.search(r"v0-\d+\.m4s\?(\S+)", playlist)[1]
     media = {}
     for track in "v0", "a0":

@@ -172,7 +172,7 @@ def stills_are_what_is_seen_at_their_time(server):
             got = tiles_of(data, 1, 1)[0]
             apart = max(abs(a - b) for a, b in zip(got, colour_at(millis / 1000)))
             check(apart < 9, f"{movie} at {millis} ms is {got}, not {colour_at(millis / 1000)}")
-    check(size_of(server.get(f"/v1/hls/noise.mp4/p0-0.jpg?width=320")[1]) == "320,180", "as wide as asked for")
+    check(size_of(server.get("/v1/hls/noise.mp4/p0-0.jpg?width=320")[1]) == "320,180", "as wide as asked for")
     check(size_of(server.get("/v1/hls/noise.mp4/p0-0.jpg?rungs=640x360:1M,320x180:300k")[1]) == "640,360", "the first rung")
     check(size_of(server.get("/v1/dash/noise.mp4/p1-0.jpg?rungs=640x360:1M,320x180:300k")[1]) == "320,180", "the second")
     check(size_of(server.get("/v1/hls/disc.mpg/p0-0.jpg?width=64&height=64&fit=pad")[1]) == "64,64", "in bars")

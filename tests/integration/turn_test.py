@@ -12,7 +12,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from live_test import Publisher, Reader  # noqa: E402
-from served import PROGRAM, Server, check, run_all, run_on_rtsp, wait_until  # noqa: E402
+from served import PROGRAM, Server, check, run_on_rtsp, wait_until  # noqa: E402
 
 SMALL = "bitrate=300k&preset=ultrafast&acodec=none"
 X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-qp", "12", "-g", "30", "-bf", "0")
