@@ -42,9 +42,15 @@ def decode_frames(location, transport=None):
     return times
 
 
-def are_steady(times, count, name):
+def misses_at_most(transport):
+    """Seconds that may be missing at the end. By UDP ffmpeg ends where both tracks have said goodbye by RTCP, which it reads
+    before the packets that wait in its sockets: on a busy machine, the last ones."""
+    return 1 if transport == "udp" else 0
+
+
+def are_steady(times, count, transport, name):
     gaps = [b - a for a, b in zip(times, times[1:])]
-    check(len(times) == count, f"{name}: {len(times)} pictures of {count}")
+    check(0 <= count - len(times) <= 30 * misses_at_most(transport), f"{name}: {len(times)} pictures of {count}")
     # A client guesses the time of its first picture.
     check(all(abs(gap - 1 / 30) < 0.002 for gap in gaps[1:]), f"{name}: gaps between pictures {min(gaps, default=0)} to {max(gaps, default=0)}")
 
@@ -54,8 +60,9 @@ def ffmpeg_decodes_every_picture(server):
         for transport in ("tcp", "udp"):
             name = f"{codec} over {transport}"
             times = decode_frames(url(server, codec, "&duration=3"), transport)
-            are_steady(times["video"], 90, name)
-            check(len(times["audio"]) in range(140, 143), f"{name}: {len(times['audio'])} frames of sound")
+            are_steady(times["video"], 90, transport, name)
+            least = 140 - 47 * misses_at_most(transport)
+            check(least <= len(times["audio"]) <= 142, f"{name}: {len(times['audio'])} frames of sound")
             first = [found[0] for found in times.values() if found]
             check(len(first) == 2 and abs(first[0] - first[1]) < 0.05, f"{name}: the tracks begin at {first}")
         opus = decode_frames(url(server, codec, "&duration=1&acodec=opus"), "tcp")
@@ -112,7 +119,7 @@ def ten_bits_say_their_size(server):
     """GStreamer's payloader does not read it right, and its depayloader goes by it."""
     query = f"hevc10-540p.mp4?{QUERY}&vcodec=vp9&duration=2"
     times = decode_frames(server.url(query), "tcp")
-    are_steady(times["video"], 60, "vp9 of ten bits")
+    are_steady(times["video"], 60, "tcp", "vp9 of ten bits")
     with Player(server, query) as player:
         player.set_up()
         player.ask("PLAY", Range="npt=0-")
@@ -254,8 +261,8 @@ def live_sources_play(server):
         errors, name = player.communicate(timeout=30)[1], f"live {codec} over {transport}"
         check(player.returncode == 0 and errors == "", f"{name}: {player.returncode} {errors[:300]}")
         times = decode_frames(path)
-        are_steady(times["video"], 240, name)
-        check(abs(len(times["audio"]) - 375) < 5, f"{name}: {len(times['audio'])} frames of sound")
+        are_steady(times["video"], 240, transport, name)
+        check(371 - 47 * misses_at_most(transport) <= len(times["audio"]) < 380, f"{name}: {len(times['audio'])} frames of sound")
 
 
 def main():
