@@ -166,8 +166,8 @@ constexpr Setting kSettings[] = {
      .text = [](ServerConfig& c) -> std::string& { return c.rtmp.name; }},
     {.pointer = "/auth/users",
      .flag = "",
-     .accepted = "NAME:PASSWORD:ROLES, more with blanks between them",
-     .meaning = "Who may read and publish; empty = everybody",
+     .accepted = "NAME:PASSWORD:ROLES[:CLASS], more with blanks between them",
+     .meaning = "Who may read and publish, and of which service class it is; empty = everybody",
      .reloadable = true,
      .text = [](ServerConfig& c) -> std::string& { return c.auth.users; },
      .may_be_empty = true,
@@ -194,7 +194,8 @@ constexpr Setting kSettings[] = {
     {.pointer = "/scheduler/classes",
      .flag = "--classes",
      .accepted = "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...",
-     .meaning = "Service classes; a request names its own with class=NAME. MAX_WORKERS holds under "
+     .meaning = "Service classes; a request's is that of its user, else class=NAME. MAX_WORKERS "
+                "holds under "
                 "ps-hrw and gps-hrw and while another class waits",
      .text = [](ServerConfig& c) -> std::string& { return c.scheduler.classes; },
      .may_be_empty = true},

@@ -25,23 +25,42 @@ bool Same(std::string_view secret, std::string_view given) {
 // By their number: what is mistyped may be a password.
 Error Malformed(std::size_t number) {
   return InvalidArgument("auth.users", "User " + std::to_string(number) + " is not understood.",
-                         "NAME:PASSWORD:ROLES with the roles read, publish or read+publish");
+                         "NAME:PASSWORD:ROLES or NAME:PASSWORD:ROLES:CLASS with the roles read, "
+                         "publish or read+publish");
 }
 
+bool AreRoles(std::string_view text) {
+  return text == "read" || text == "publish" || text == "read+publish";
+}
+
+// Takes what stands behind the last colon off `text`; nothing where there is none.
+std::string_view TakeLast(std::string_view& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {};
+  const std::string_view last = text.substr(colon + 1);
+  text.remove_suffix(last.size() + 1);
+  return last;
+}
+
+// A password may have colons, so all behind it is taken from the end.
 Result<User> ParseOne(std::string_view text, std::size_t number) {
-  const std::size_t first = text.find(':');
-  const std::size_t last = text.rfind(':');
-  if (first == std::string_view::npos || last == first || first == 0 || last == first + 1 ||
+  std::string_view rest = text;
+  std::string_view roles = TakeLast(rest), service_class;
+  if (!AreRoles(roles)) {
+    service_class = std::exchange(roles, TakeLast(rest));
+    if (service_class.empty()) return Malformed(number);
+  }
+  const std::size_t colon = rest.find(':');
+  if (!AreRoles(roles) || colon == std::string_view::npos || colon == 0 ||
+      colon + 1 == rest.size() ||
       std::ranges::any_of(text, &IsControlByte)) {  // nobody can log in with one
     return Malformed(number);
   }
-  const std::string_view roles = text.substr(last + 1);
-  User user{.name = std::string(text.substr(0, first)),
-            .password = std::string(text.substr(first + 1, last - first - 1)),
-            .reads = roles != "publish",
-            .publishes = roles != "read"};
-  if (roles != "read" && roles != "publish" && roles != "read+publish") return Malformed(number);
-  return user;
+  return User{.name = std::string(rest.substr(0, colon)),
+              .password = std::string(rest.substr(colon + 1)),
+              .reads = roles != "publish",
+              .publishes = roles != "read",
+              .service_class = std::string(service_class)};
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ enum class Role {
 struct User {
   std::string name, password;
   bool reads = false, publishes = false;
+  std::string service_class;  // of all that is made for this user; empty: as each request says
 
   [[nodiscard]] bool Has(Role role) const { return role == Role::kRead ? reads : publishes; }
 };
@@ -30,7 +31,8 @@ struct User {
 class Users {
  public:
   Users() = default;
-  // "alice:secret:read+publish bob:word:read", blanks between them. A password has no blank.
+  // "alice:secret:read+publish bob:word:read:bulk", blanks between them; what stands behind the
+  // roles is the service class. A password has no blank. Names of classes are not checked here.
   static Result<Users> Parse(std::string_view text);
 
   [[nodiscard]] bool empty() const { return users_.empty(); }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <optional>
 #include <sstream>
@@ -75,12 +76,31 @@ Status CheckPushAccess(PushProtocol protocol, const ServerConfig& config, const 
       protocol == PushProtocol::kSrt ? "127.0.0.1, or a passphrase (srt.passphrase)" : "127.0.0.1");
 }
 
+// The name is not shown: what is mistyped may be a password.
+Status CheckUserClasses(const ServerConfig& config, const Users& users) {
+  std::vector<ServiceClass> classes(1);
+  if (!config.scheduler.classes.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(classes, ParseClasses(config.scheduler.classes));
+  }
+  for (const User& user : users.all()) {
+    const bool known =
+        user.service_class.empty() ||
+        std::ranges::find(classes, user.service_class, &ServiceClass::name) != classes.end();
+    if (!known) {
+      return InvalidArgument("auth.users", "The class of " + user.name + " is not there.",
+                             "one of scheduler.classes");
+    }
+  }
+  return OkStatus();
+}
+
 // What of texts can never work, before anything listens; also of what is turned off.
 Status CheckSettings(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("http.address", config.http.address));
   GOPMILL_RETURN_IF_ERROR(ParseHostNames(config.http.host_names));
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("rtsp.address", config.rtsp.address));
   GOPMILL_ASSIGN_OR_RETURN(const Users users, Users::Parse(config.auth.users));
+  GOPMILL_RETURN_IF_ERROR(CheckUserClasses(config, users));
   GOPMILL_RETURN_IF_ERROR(ParsePullSources(config.sources));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kSrt, config)));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config)));

@@ -45,6 +45,11 @@ bool IsOpen(RouteId route) { return route == RouteId::kHealth || route == RouteI
 
 }  // namespace
 
+std::string ClassOfUser(const HttpRequest& request, const Users& users) {
+  const User* user = users.empty() ? nullptr : UserOf(request.Field("authorization"), users);
+  return user == nullptr ? "" : user->service_class;
+}
+
 std::string WhoAsks(const HttpRequest& request, const Users& users) {
   const User* user = users.empty() ? nullptr : UserOf(request.Field("authorization"), users);
   return user == nullptr ? request.peer : user->name + " at " + request.peer;

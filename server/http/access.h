@@ -22,6 +22,9 @@ namespace gopmill {
 std::optional<HttpResponse> RefuseUser(const HttpRequest& request, RouteId route,
                                        const Users& users);
 
+// The service class of the user whom RefuseUser has let pass; empty: as the request says.
+std::string ClassOfUser(const HttpRequest& request, const Users& users);
+
 // For the log: the peer, with the name of the user whom RefuseUser has let pass.
 std::string WhoAsks(const HttpRequest& request, const Users& users);
 

@@ -2,6 +2,7 @@
 #include "server/http/handlers.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "base/entity_tag.h"
 #include "base/library_path.h"
 #include "base/log.h"
+#include "server/api/request_params.h"
 #include "server/http/access.h"
 #include "server/http/assets.h"
 #include "server/http/byte_range.h"
@@ -259,6 +261,11 @@ Reply CallRoute(RouteId route, Call& call) {
   return ProblemResponse(ProtocolProblem(404, "There is nothing at this path."));
 }
 
+// Routes that workers may have to do something for, which takes time of a service class.
+constexpr std::array kAskForWork = {RouteId::kTranscode, RouteId::kTranscodeBody,
+                                    RouteId::kHls,       RouteId::kDash,
+                                    RouteId::kExplain,   RouteId::kExplainQuery};
+
 // "public" lets shared caches keep even what needed Authorization (RFC 9111 section 3.5).
 std::string CacheControl(const MediaPart& part, const Users& users) {
   if (part.max_age_seconds == 0) return "no-cache";
@@ -315,6 +322,10 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
   if (auto refused = RefuseUser(request, route, context.users)) return {route, std::move(*refused)};
   Call call{request, context, std::move(match.argument), std::move(target->query)};
+  if (std::ranges::find(kAskForWork, route) != kAskForWork.end()) {
+    const Status status = UseClass(ClassOfUser(request, context.users), call.query);
+    if (!status.ok()) return {route, ErrorResponse(status.error())};
+  }
   return {route, CallRoute(route, call)};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/api/live_name.h"
+#include "server/api/request_params.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/means.h"
 #include "server/rtsp/movie_media.h"
@@ -45,7 +46,7 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
   }
   // SETUP without DESCRIBE, or shared media that has ended since.
   if (playback == nullptr) {
-    auto request = RequestOf(*url);
+    auto request = PlayRequestOf(*url);
     const GstRTSPContext* context = gst_rtsp_context_get_current();
     if (request.ok() && request->path.starts_with(kLivePrefix) && context != nullptr &&
         context->method == GST_RTSP_SETUP) {
@@ -99,13 +100,22 @@ GType MovieFactoryType() {
 }  // namespace
 
 std::string UrlKey(const GstRTSPUrl& url) {
-  const auto request = RequestOf(url);
+  const auto request = PlayRequestOf(url);
   if (request.ok()) return KeyOf(*request);
   return std::string(url.abspath) + "?" + (url.query == nullptr ? "" : url.query);
 }
 
 Result<RtspRequest> RequestOf(const GstRTSPUrl& url) {
   return ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query);
+}
+
+Result<RtspRequest> PlayRequestOf(const GstRTSPUrl& url) {
+  GOPMILL_ASSIGN_OR_RETURN(RtspRequest request, RequestOf(url));
+  const GstRTSPContext* context = gst_rtsp_context_get_current();
+  if (context != nullptr) {
+    GOPMILL_RETURN_IF_ERROR(UseClass(ClassOfUser(*context), request.params));
+  }
+  return request;
 }
 
 Result<MediaClaim> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,

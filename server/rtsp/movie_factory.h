@@ -18,10 +18,13 @@
 
 namespace gopmill {
 
-// Tells URLs apart as far as their media differ.
-std::string UrlKey(const GstRTSPUrl& url);
 // Errors as ParseRtspUrl.
 Result<RtspRequest> RequestOf(const GstRTSPUrl& url);
+// What is to be played, for the user of the request that is answered now: of their service class.
+// Errors also as UseClass.
+Result<RtspRequest> PlayRequestOf(const GstRTSPUrl& url);
+// Tells URLs that are played apart as far as their media differ, for the same user.
+std::string UrlKey(const GstRTSPUrl& url);
 
 // What a DESCRIBE of shared media has, until it is answered.
 struct MediaClaim {

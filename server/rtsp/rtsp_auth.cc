@@ -11,10 +11,7 @@ namespace {
 constexpr const char* kReader = "read";
 constexpr const char* kPublisher = "publish";
 constexpr const char* kBoth = "read+publish";
-
-GstRTSPToken* MakeToken(const char* role) {
-  return gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, role, nullptr);
-}
+constexpr const char* kClass = "gopmill.class";  // a field of tokens
 
 gst::Text BasicOf(const User& user) {
   return gst::Text(gst_rtsp_auth_make_basic(user.name.c_str(), user.password.c_str()));
@@ -22,19 +19,21 @@ gst::Text BasicOf(const User& user) {
 
 }  // namespace
 
-UserTable::UserTable()
-    : reader_(MakeToken(kReader)),
-      publisher_(MakeToken(kPublisher)),
-      both_(MakeToken(kBoth)),
-      auth_(gst::Adopt(gst_rtsp_auth_new())) {
+UserTable::UserTable() : auth_(gst::Adopt(gst_rtsp_auth_new())) {
   gst_rtsp_auth_set_supported_methods(
       auth_.get(), static_cast<GstRTSPAuthMethod>(GST_RTSP_AUTH_BASIC | GST_RTSP_AUTH_DIGEST));
   gst_rtsp_auth_set_realm(auth_.get(), "gopmill");
 }
 
-GstRTSPToken* UserTable::TokenOf(const User& user) const {
-  if (user.reads && user.publishes) return both_.get();
-  return user.reads ? reader_.get() : publisher_.get();
+GstRTSPToken* UserTable::TokenOf(const User& user) {
+  const char* role = user.publishes ? kPublisher : kReader;
+  if (user.reads && user.publishes) role = kBoth;
+  Token& token = tokens_[{role, user.service_class}];
+  if (token == nullptr) {
+    token.reset(gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, role, kClass,
+                                   G_TYPE_STRING, user.service_class.c_str(), nullptr));
+  }
+  return token.get();
 }
 
 void UserTable::Set(const Users& users) {
@@ -64,6 +63,12 @@ GstRTSPStatusCode CheckRole(GstRTSPContext& context, Role role) {
   const std::string_view own = name == nullptr ? "" : name;
   const bool allowed = own == kBoth || own == (role == Role::kRead ? kReader : kPublisher);
   return allowed ? GST_RTSP_STS_OK : GST_RTSP_STS_FORBIDDEN;
+}
+
+std::string ClassOfUser(const GstRTSPContext& context) {
+  if (context.token == nullptr) return "";
+  const char* name = gst_rtsp_token_get_string(context.token, kClass);
+  return name == nullptr ? "" : name;
 }
 
 void AskForUser(GstRTSPContext& context) {

@@ -302,7 +302,7 @@ GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPCon
 // What takes long is done here, on a thread that is the client's own, and not where the library
 // makes the media, which it does for one client at a time.
 Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) {
-  GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
+  GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, PlayRequestOf(url));
   GOPMILL_RETURN_IF_ERROR(CheckMeans());
   ClientState* state = StateOf(&client);
   const bool live = request.path.starts_with(kLivePrefix);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/access.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "server/api/request_params.h"
 
 namespace gopmill {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 constexpr const char* kUsers = "ann:a:b:read+publish  bob:word:read cam:lens:publish";
 
@@ -31,6 +37,37 @@ TEST(Users, AreNamesPasswordsAndRoles) {
                           "ann:x:", "ann:x:read ann:y:read", "ann:x\x01:read", "ann:\x7f:read"}) {
     EXPECT_EQ(Users::Parse(bad).error().code, Code::kInvalidArgument) << bad;
   }
+}
+
+TEST(Users, MayHaveAServiceClass) {
+  const auto users =
+      Users::Parse("ann:a:b:read:gold bob:x:read:read+publish cam:read:publish:0.bulk_");
+  ASSERT_TRUE(users.ok());
+  EXPECT_EQ(users->all()[0].password, "a:b");
+  EXPECT_EQ(users->all()[0].service_class, "gold");
+  EXPECT_EQ(users->all()[1].password, "x:read");
+  EXPECT_EQ(users->all()[1].service_class, "");
+  EXPECT_TRUE(users->all()[1].Has(Role::kPublish));
+  EXPECT_EQ(users->all()[2].password, "read");
+  EXPECT_EQ(users->all()[2].service_class, "0.bulk_");
+  for (const char* bad : {"ann:read:gold", "ann::read:gold", "ann:x:admin:gold",
+                          "ann:x:read:", "ann:x:read:gold:bulk", ":x:read:gold"}) {
+    EXPECT_EQ(Users::Parse(bad).error().message, "User 1 is not understood.") << bad;
+  }
+}
+
+TEST(Users, GiveTheirClassToWhatTheyAskFor) {
+  RequestParams params = {{"width", "640"}};
+  EXPECT_TRUE(UseClass("", params).ok());
+  EXPECT_THAT(params, ElementsAre(Pair("width", "640")));
+  EXPECT_TRUE(UseClass("bulk", params).ok());
+  EXPECT_TRUE(UseClass("bulk", params).ok());
+  EXPECT_THAT(params, ElementsAre(Pair("width", "640"), Pair("class", "bulk")));
+  const Status refused = UseClass("gold", params);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(refused.error().parameter, "class");
+  EXPECT_EQ(refused.error().accepted, "gold");
 }
 
 // A token would be either's.
