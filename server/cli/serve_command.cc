@@ -25,6 +25,7 @@
 #include "server/cli/open_files.h"
 #include "server/cli/serve_signals.h"
 #include "server/cli/signals.h"
+#include "server/cli/systemd_notifier.h"
 #include "server/cli/text_output.h"
 #include "server/files/library.h"
 #include "server/http/access.h"
@@ -190,8 +191,22 @@ struct Running {
   MediaService& service;
   HttpServer& http;
   RtspServer* rtsp;  // or null
+  SystemdNotifier& systemd;
   ServerConfig config;
+  std::string listening;  // where, for people
 };
+
+// The same URLs as on stderr. Of a start: a reload changes none of them.
+std::string ListeningOn(const ServerConfig& config, const HttpServer& http,
+                        const RtspServer* rtsp) {
+  std::string text = "Listening on " + UrlOf("http", config.http.address, http.port());
+  if (rtsp != nullptr) text += ", " + UrlOf("rtsp", config.rtsp.address, rtsp->port());
+  for (const PushProtocol protocol : {PushProtocol::kSrt, PushProtocol::kRtmp}) {
+    const PushAddress address = PushOptionsOf(protocol, config).address;
+    if (address.port != 0) text += ", " + PushUrl(address);
+  }
+  return text;
+}
 
 // None that the next start would refuse, and such that go with what stays until then. The library
 // that is in use is not looked at: its disk may be away for a while, and whoever looks at a dead
@@ -221,10 +236,13 @@ void SetUsers(Running& running) {
   if (running.rtsp != nullptr) running.rtsp->SetUsers(users);
 }
 
-// Reads the settings again; what cannot change while running is said.
-void OnReload(const ServeArgs& args, SignalQueue& queue, Running& running) {
+// Reads the settings again; what cannot change while running is said. False if they were refused.
+bool ReloadSettings(const ServeArgs& args, SignalQueue& queue, Running& running) {
   const auto reloaded = LoadAgain(args, running.config);
-  if (!reloaded.ok()) return LogRefusal(reloaded.error());
+  if (!reloaded.ok()) {
+    LogRefusal(reloaded.error());
+    return false;
+  }
   const bool other_users = reloaded->config.auth != running.config.auth;
   running.config = reloaded->config;
   running.service.Reload(running.config);
@@ -238,6 +256,14 @@ void OnReload(const ServeArgs& args, SignalQueue& queue, Running& running) {
     spdlog::log(change.applied ? spdlog::level::info : spdlog::level::warn, "reload: {}",
                 change.ToString());
   }
+  return true;
+}
+
+void OnReload(const ServeArgs& args, SignalQueue& queue, Running& running) {
+  running.systemd.Reloading();
+  const bool taken = ReloadSettings(args, queue, running);
+  running.systemd.Ready(taken ? running.listening
+                              : running.listening + "; a reload was refused, the log says why");
 }
 
 // Until the first signal that asks for the end.
@@ -247,6 +273,7 @@ void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal, R
     const std::optional<int> signal = queue.Pop(kBetweenTrims);
     if (!signal) {
       terminal.Look();
+      running.systemd.SendAgain();
       GiveBackFreeMemory();
     } else if (*signal == SIGHUP && !terminal.Gone()) {
       OnReload(args, queue, running);
@@ -287,9 +314,18 @@ void WarnOfClasses(const ServerConfig::Scheduler& config) {
                config.policy, others);
 }
 
+// What running streams get, and what is left of the process behind them until its alarm; and some.
+void TellOfTheEnd(Running& running) {
+  constexpr std::chrono::seconds kSome(5);
+  const std::chrono::seconds drain = DrainOf(running.config);
+  running.systemd.Stopping(drain + kEndPatience + kSome,
+                           fmt::format("Draining for at most {} s, HTTP streams that run: {}",
+                                       drain.count(), running.http.stats().streams));
+}
+
 // From the first stream to the last.
 int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue& queue,
-                 Terminal& terminal, const Recorder& recorder) {
+                 Terminal& terminal, const Recorder& recorder, SystemdNotifier& systemd) {
   const ServerConfig& config = loaded.config;
   const auto users = Users::Parse(config.auth.users);
   if (!users.ok()) return Fail("serve", users.error());
@@ -310,13 +346,16 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   if (!rtmp.ok()) return FailStart(rtmp.error());
 
   WriteStderr("listening on " + UrlOf("http", config.http.address, (*server)->port()) + "\n");
-  Running running{**service, **server, rtsp->get(), config};
+  Running running{**service, **server, rtsp->get(),
+                  systemd,   config,   ListeningOn(config, **server, rtsp->get())};
+  systemd.Ready(running.listening);
   WaitForEnd(args, queue, terminal, running);
 
   const std::chrono::seconds drain = DrainOf(running.config);
   spdlog::info("draining for at most {} s", drain.count());
   queue.EndBegins();  // the drain waits for the loop, however long that takes
   (*service)->StartDraining();
+  TellOfTheEnd(running);
   const std::size_t cut = (*server)->Drain(drain);
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
   SetAlarm(kEndPatience);
@@ -330,13 +369,14 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 
 int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   Terminal terminal;  // as it was before anything could be told of it
+  SystemdNotifier systemd;
   SignalQueue queue(terminal, DrainOf(loaded.config));
   auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP, SIGALRM},
                                       [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Fail("serve", signals.error());
   const auto recorder = MakeRecorder(args, loaded.config);
   if (!recorder.ok()) return Fail("serve", recorder.error());
-  const int code = ServeStreams(args, loaded, queue, terminal, *recorder);
+  const int code = ServeStreams(args, loaded, queue, terminal, *recorder, systemd);
   // The service is gone: nothing more can come.
   const Status recorded = *recorder ? (*recorder)->Close() : OkStatus();
   if (recorded.ok()) return code;

@@ -22,6 +22,13 @@ class Unit(unittest.TestCase):
         self.unit, self.service = dict(parser["Unit"]), dict(parser["Service"])
         self.manual = (TOP / "docs/OPERATIONS.md").read_text(encoding="utf-8")
 
+    def test_is_started_when_the_server_says_so(self):
+        """By itself, not a child; AF_UNIX is what it says it by. 252 of Debian 12 has no notify-reload."""
+        self.assertEqual(self.service["Type"], "notify")
+        self.assertNotIn("NotifyAccess", self.service)
+        self.assertIn("AF_UNIX", self.service["RestrictAddressFamilies"].split())
+        self.assertIn("READY=1", (TOP / "server/cli/systemd_notifier.cc").read_text(encoding="utf-8"))
+
     def test_starts_with_flags_that_there_are(self):
         program, command, *flags = self.service["ExecStart"].split()
         self.assertEqual((Path(program).name, command), ("gopmill", "serve"))
