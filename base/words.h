@@ -21,6 +21,14 @@ inline std::string LowerAscii(std::string_view text) {
   return lower;
 }
 
+// Whether it is ASCII letters, digits, '-', '_' and '.', one at least.
+inline bool IsPlainName(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
 // Without what it begins and ends with of `blanks`.
 inline std::string_view Trim(std::string_view text, std::string_view blanks = " \t") {
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/rational.h"
+#include "base/words.h"
 #include "media/target_names.h"
 #include "media/target_text.h"
 
@@ -120,11 +121,7 @@ bool SetUnit(TargetRequest& request, std::string_view text) {
 
 bool SetClass(TargetRequest& request, std::string_view text) {
   constexpr std::size_t kMaxLength = 64;
-  if (text.empty() || text.size() > kMaxLength) return false;
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '_' && c != '.') return false;
-  }
+  if (!IsPlainName(text) || text.size() > kMaxLength) return false;
   request.service_class = std::string(text);
   return true;
 }

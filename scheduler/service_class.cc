@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/digits.h"
+#include "base/words.h"
 
 namespace gopmill {
 namespace {
@@ -23,7 +24,9 @@ constexpr double kLeastWeight = 1e-6, kMostWeight = 1e6;
 Error Bad(const std::string& what) { return InvalidArgument("classes", what, std::string(kForm)); }
 
 Status ValidateClass(const ServiceClass& c) {
-  if (c.name.empty() || c.name.size() > 32) return Bad("A class name is empty or longer than 32.");
+  if (!IsPlainName(c.name) || c.name.size() > 32) {  // others no request could ask for
+    return Bad("A class name is not 1 to 32 letters, digits, '-', '_' and '.'.");
+  }
   if (!(c.weight >= kLeastWeight && c.weight <= kMostWeight)) {
     return Bad("The weight of class " + c.name + " is not within 0.000001 to 1000000.");
   }

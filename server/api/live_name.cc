@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/api/live_name.h"
 
-#include <algorithm>
-#include <cctype>
+#include "base/words.h"
 
 namespace gopmill {
 
 Status CheckLiveName(std::string_view name) {
-  const bool good = !name.empty() && name.size() <= kMaxLiveNameBytes && name.front() != '.' &&
-                    std::ranges::all_of(name, [](unsigned char c) {
-                      return (c < 0x80 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '-';
-                    });
-  if (good) return OkStatus();
+  if (IsPlainName(name) && name.size() <= kMaxLiveNameBytes && name.front() != '.') {
+    return OkStatus();
+  }
   return InvalidArgument("name", "This cannot be the name of a live source.",
                          "1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'");
 }

@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Texts, BadClassesTest,
                                          "live:1:0:0:-5", "live:1:0:0:1e99", "live:1:0:0:5:6",
                                          "a:1,a:2", "a:1:0.6,b:1:0.6", "a:1,,b:1", "a:1,",
                                          "a:1:0:0:1e-9", "a:1:0:1e1", "a:1:0:4.0", "a:1:0:0x4",
-                                         "a:1:0:-0", "a:1:0: 4"));
+                                         "a:1:0:-0", "a:1:0: 4", "go+ld:1", "a b:1",
+                                         "caf\xc3\xa9:1", "\xff:1", "a\n:1"));
 
 TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
   const auto classes = ParseClasses(GetParam());
