@@ -46,7 +46,8 @@ std::int64_t UnitMember::FewestNeeded() const {
 void UnitMember::Keep(const AVFrame& frame) {
   const std::size_t bytes = UnitPass::FrameBytes(*rendition.task.encoder);
   const std::size_t most = std::max(kept_.size() + 1, static_cast<std::size_t>(FewestNeeded()));
-  if (verdict.may_need_frames() && most * bytes <= kMaxKeptBytes) {
+  const std::size_t room = IsLarge(*rendition.task.encoder) ? kMaxKeptOfLarge : kMaxKeptBytes;
+  if (verdict.may_need_frames() && most * bytes <= room) {
     kept_.push_back(av::Ref(frame));
     return;
   }

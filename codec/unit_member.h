@@ -21,9 +21,9 @@
 
 namespace gopmill {
 
-// Of one rendition: eighteen pictures of 720p. Of larger ones mostly none are kept: they are
-// decoded again where it has to be.
-inline constexpr std::size_t kMaxKeptBytes = 24U << 20U;
+// Of one rendition: two dozen pictures of 720p, or eight of 1080p, which is enough for short units
+// only. Without them the source is decoded again where it has to be.
+inline constexpr std::size_t kMaxKeptBytes = 32U << 20U, kMaxKeptOfLarge = 24U << 20U;
 
 class UnitMember {
  public:

@@ -160,6 +160,9 @@ class VideoEncoder {
 // The encoder's parameters as a muxer wants them.
 Result<std::shared_ptr<const AVCodecParameters>> EncoderParameters(VideoEncoder& encoder);
 
+// Whether pictures are larger than 1600x900: what waits of them for an encoder is most of what a
+// unit takes, so fewer wait (UnitLookahead, kMaxKeptOfLarge).
+bool IsLarge(const EncoderSpec& spec);
 // Frames that the encoder of a unit of so many frames looks ahead; kPresetLookahead = as its preset
 // does.
 int UnitLookahead(const EncoderSpec& spec, std::int64_t frames);

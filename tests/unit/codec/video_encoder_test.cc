@@ -126,6 +126,23 @@ TEST_P(EncoderUnit, HoldsBackTheFramesThatItIsSaidTo) {
   }
 }
 
+// What x264 holds of 1080p is most of what a unit takes.
+TEST(UnitLookaheadTest, IsAnEighthOfLargePicturesUnitsAndASixthOfOthers) {
+  EncoderSpec spec = {};
+  spec.rate_mode = RateMode::kBitrate;
+  const auto of = [&spec](int width, int height, std::int64_t frames) {
+    spec.width = width;
+    spec.height = height;
+    return UnitLookahead(spec, frames);
+  };
+  EXPECT_EQ(of(1600, 900, 48), 8);
+  EXPECT_EQ(of(1920, 1080, 48), 6);
+  EXPECT_EQ(of(1080, 1920, 48), 6);
+  EXPECT_EQ(of(1440, 1080, 72), 9);
+  EXPECT_EQ(of(1920, 1080, 12), 3);
+  EXPECT_EQ(of(1920, 1080, 600), kPresetLookahead);
+}
+
 std::string CaseName(const ::testing::TestParamInfo<EncoderUnit::ParamType>& info) {
   return std::string(Name(std::get<0>(info.param))) + "_" +
          std::string(Name(std::get<1>(info.param)));
