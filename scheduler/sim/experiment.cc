@@ -75,6 +75,7 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
                                    .refill_ms = RefillMillis(experiment),
                                    .switch_ms = experiment.switch_ms},
                           .share_window_ms = experiment.share_window_ms};
+  GOPMILL_ASSIGN_OR_RETURN(params.changes, ParseOutages(experiment.outages));
   GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(experiment.rules, workers, params.options));
   if (HasRule(experiment.rules, "contexts")) {
     return InvalidArgument("scheduler-options",

@@ -24,6 +24,7 @@ struct Experiment {
   std::string mix;                     // empty = reference, of l7 tu
   std::string arrivals;                // empty = the workload's own: of the mix, or as recorded
   std::string classes;                 // NAME:WEIGHT,...; empty = one class
+  std::string outages;                 // WORKER@FROM:TO,...; empty = none
   std::string rules;                   // forms of the policies' rules, policy_options_text.h
   std::shared_ptr<const RecordedTrace> trace;  // for the workload "trace"
   std::string trace_file;                      // where it came from, for reports

@@ -63,6 +63,9 @@ constexpr std::array kSetters = {
           "under ps-hrw and gps-hrw and while another class waits",
           "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],..."},
          &E::classes, kByTranscode | kByTrace),
+    Text({"outages", "Workers that are out of service for a time, or from then on",
+          "WORKER@FROM[:TO],... in seconds"},
+         &E::outages),
     Text({"scheduler-options", "Forms of the rules, NAME=VALUE,...", "as --list prints them"},
          &E::rules),
     Whole({"streams", "Streams; 0 = 20, modern: 8, or as many as the trace of l7 had",
@@ -250,6 +253,7 @@ std::optional<ParamValue> Resolved(const Experiment& experiment, std::string_vie
   if (name == "arrivals") return ArrivalsText(experiment);
   if (name == "streams") return StreamsOf(experiment);
   if (name == "classes" && experiment.classes.empty()) return "one";
+  if (name == "outages" && experiment.outages.empty()) return "none";
   if (name == "workers" && experiment.workers == 0) return "one per PU";
   if (name == "concurrent" && experiment.concurrent == 0) return "all";
   if (name == "window" && experiment.window == 0) return "workers + 1";

@@ -62,6 +62,7 @@ class Simulation {
         dispatcher_(std::move(dispatcher), DecisionTime(params)),
         workers_(static_cast<std::size_t>(workers)),
         streams_(workload.streams.size()),
+        changes_(params.changes),
         window_(
             static_cast<std::uint32_t>(workload.window > 0 ? workload.window : UnitsOut(workers))),
         arrivals_(workload),
@@ -72,6 +73,9 @@ class Simulation {
 
   Result<SimResult> Run(const std::string& policy, const std::stop_token& stop) {
     const TimePoint started = SteadyNow();
+    while (next_change_ < changes_.size() && At(changes_[next_change_].at_ms) <= now_) {
+      Change(changes_[next_change_++]);
+    }
     if (workload_.feed == Feed::kClosed) StartStreams();
     while (StepOnce()) {
       if (stop.stop_requested()) return Cancelled();
@@ -88,6 +92,10 @@ class Simulation {
     std::unique_ptr<Ticket> running;
     TimePoint began;
     double busy_ms = 0;
+    bool available = true;
+    bool is_idle = true, is_out = false;  // as counted; out: not available, and has ended its unit
+    TimePoint out_since;
+    double out_ms = 0;  // before
   };
   struct StreamState {
     std::uint32_t submitted = 0;
@@ -153,6 +161,10 @@ class Simulation {
   // --- The event loop ----------------------------------------------------------------------------
   bool StepOnce() {
     const ArrivalOrder::Arrival* arrival = arrivals_.Peek();
+    if (ChangeIsNext(arrival)) {
+      Change(changes_[next_change_++]);
+      return true;
+    }
     if (arrival != nullptr &&
         (completions_.empty() || At(arrival->at_ms) < completions_.top().at)) {
       now_ = std::max(now_, At(arrival->at_ms));
@@ -173,6 +185,33 @@ class Simulation {
     return true;
   }
 
+  // At equal times before all else. Behind the last unit nobody looks.
+  [[nodiscard]] bool ChangeIsNext(const ArrivalOrder::Arrival* arrival) const {
+    if (next_change_ == changes_.size() || finished_ == workload_.units.size()) return false;
+    const TimePoint at = At(changes_[next_change_].at_ms);
+    const bool before_arrival = arrival == nullptr || at <= At(arrival->at_ms);
+    return before_arrival && (completions_.empty() || at <= completions_.top().at);
+  }
+
+  void Change(const WorkerChange& change) {
+    now_ = std::max(now_, At(change.at_ms));
+    Worker& worker = workers_[static_cast<std::size_t>(change.worker)];
+    worker.available = change.available;
+    Count(worker);
+    Step(WorkersChanged{WorkerId{change.worker}, change.available});
+  }
+
+  // After each change of whether it is available or runs something.
+  void Count(Worker& worker) {
+    const bool idle = worker.available && worker.running == nullptr;
+    const bool out = !worker.available && worker.running == nullptr;
+    if (idle != worker.is_idle) idle_.Idle(idle ? +1 : -1, Millis(now_));
+    if (out && !worker.is_out) worker.out_since = now_;
+    if (!out && worker.is_out) worker.out_ms += Millis(now_) - Millis(worker.out_since);
+    worker.is_idle = idle;
+    worker.is_out = out;
+  }
+
   void Finish(int index) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     const std::unique_ptr<Ticket> ticket = std::move(worker.running);
@@ -190,7 +229,8 @@ class Simulation {
     CountDeadline(
         DeadlineOf(stream, workload_.units[stream.first_unit + job.index], report.submitted));
     const std::uint32_t stream_place = job.stream;
-    idle_.Idle(+1, now_ms);
+    ++finished_;
+    Count(worker);
     BeginNext(index);
     Step(JobFinished{report, nullptr});
     Continue(stream_place);
@@ -238,7 +278,7 @@ class Simulation {
     if (worker.running->report.home.value != index) ++elsewhere_;
     worker.began = now_;
     worker.running->report.started = now_;
-    idle_.Idle(-1, Millis(now_));
+    Count(worker);
     idle_.Waiting(-1, Millis(now_));
     shares_.Waiting(stream.service_class, -1, Millis(now_));
     // A run takes time, however little, so that the clock moves.
@@ -311,7 +351,7 @@ class Simulation {
   void AddTimes(SimResult& result) {
     const double start_ms = arrivals_started_ms();
     result.makespan_ms = std::max(1e-6, Millis(now_) - start_ms);
-    const double capacity_ms = result.makespan_ms * result.workers;
+    const double capacity_ms = std::max(1e-6, result.makespan_ms * result.workers - OutMillis());
     double least = std::numeric_limits<double>::infinity();
     double most = 0;
     for (const Worker& worker : workers_) {
@@ -327,6 +367,15 @@ class Simulation {
     result.idle_waiting_longest_ms = idle_.longest_ms();
   }
 
+  // Of all workers together, to the end.
+  [[nodiscard]] double OutMillis() const {
+    double sum = 0;
+    for (const Worker& worker : workers_) {
+      sum += worker.out_ms + (worker.is_out ? Millis(now_) - Millis(worker.out_since) : 0);
+    }
+    return sum;
+  }
+
   [[nodiscard]] double arrivals_started_ms() const {
     if (workload_.feed == Feed::kClosed) return 0;
     double first = std::numeric_limits<double>::infinity();
@@ -339,6 +388,9 @@ class Simulation {
   std::optional<TimePoint> awaited_;  // for when the dispatcher is on the list of completions
   std::vector<Worker> workers_;
   std::vector<StreamState> streams_;
+  const std::vector<WorkerChange> changes_;
+  std::size_t next_change_ = 0;
+  std::size_t finished_ = 0;  // units
   const std::uint32_t window_;
   std::size_t next_stream_ = 0;
   ArrivalOrder arrivals_;

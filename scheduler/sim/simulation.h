@@ -12,8 +12,8 @@
 // waiting for the dispatcher; what it has begun cannot be recalled.
 //
 // What it does not model: the time the dispatcher takes unless it is given (decision_us), memory
-// bandwidth shared by workers, frequency and simultaneous multithreading, failures, several workers
-// on one PU (refused).
+// bandwidth shared by workers, frequency and simultaneous multithreading, units that fail, several
+// workers on one PU (refused).
 //
 // Thread-safety: Simulate is safe; it has no state.
 #pragma once
@@ -22,11 +22,13 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "scheduler/policy.h"
 #include "scheduler/policy_options.h"
 #include "scheduler/sim/cost_model.h"
 #include "scheduler/sim/metrics.h"
+#include "scheduler/sim/outages.h"
 #include "scheduler/sim/topology_presets.h"
 #include "scheduler/sim/workload.h"
 
@@ -43,8 +45,9 @@ struct SimulationParams {
   // Another policy in place of that one of the registry. For tests.
   std::function<Result<std::unique_ptr<Policy>>(const PolicyOptions&, const PoolState&)>
       make_policy = {};
-  PolicyOptions options = {};       // how many contexts comes from `cost`
-  double share_window_ms = 10'000;  // for the share error
+  std::vector<WorkerChange> changes = {};  // ascending by time (ParseOutages)
+  PolicyOptions options = {};              // how many contexts comes from `cost`
+  double share_window_ms = 10'000;         // for the share error
   // The communication ratios of `options` hold, for the policy and for what moving costs; otherwise
   // those of the machine.
   bool own_ratios = false;

@@ -30,6 +30,7 @@ double LatestEndMs(const SimulationParams& params, double ratio, const Workload&
                cost.switch_ms;
   }
   for (const SimStream& stream : workload.streams) last_ms = std::max(last_ms, stream.begin_ms);
+  for (const WorkerChange& change : params.changes) last_ms = std::max(last_ms, change.at_ms);
   return last_ms + work_ms;
 }
 
@@ -53,6 +54,7 @@ Status CheckParams(const SimulationParams& params, const Machine& machine,
     return InvalidArgument("decision-us", "A decision cannot take that long.",
                            fmt::format("0 to {:.0f}", kMaxDecisionUs));
   }
+  GOPMILL_RETURN_IF_ERROR(CheckOutages(params.changes, params.workers > 0 ? params.workers : pus));
   GOPMILL_RETURN_IF_ERROR(ValidateClasses(workload.classes));
   GOPMILL_RETURN_IF_ERROR(
       CheckGuarantees(workload.classes, params.workers > 0 ? params.workers : pus));

@@ -20,6 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "gopmill-trace";
+
 // Fills in one line's values; the first thing wrong stays as the error.
 class LineReader {
  public:
