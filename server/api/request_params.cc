@@ -2,7 +2,6 @@
 #include "server/api/request_params.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "media/target_params.h"
 
@@ -16,15 +15,20 @@ Result<TargetRequest> ParseParams(const RequestParams& params) {
   return request;
 }
 
-Status UseClass(const std::string& service_class, RequestParams& params) {
-  if (service_class.empty()) return OkStatus();
-  const auto asked =
-      std::ranges::find(params, std::string_view("class"), &RequestParams::value_type::first);
-  if (asked == params.end()) {
-    params.emplace_back("class", service_class);
-  } else if (asked->second != service_class) {
+Status CheckClass(const std::string& service_class, const RequestParams& params) {
+  for (const auto& [name, value] : params) {
+    if (service_class.empty() || name != "class" || value == service_class) continue;
     return InvalidArgument("class", "This user has a service class, and it is another one.",
                            service_class);
+  }
+  return OkStatus();
+}
+
+Status UseClass(const std::string& service_class, RequestParams& params) {
+  GOPMILL_RETURN_IF_ERROR(CheckClass(service_class, params));
+  const auto names_it = [](const auto& param) { return param.first == "class"; };
+  if (!service_class.empty() && std::ranges::none_of(params, names_it)) {
+    params.emplace_back("class", service_class);
   }
   return OkStatus();
 }

@@ -14,8 +14,10 @@ namespace gopmill {
 // The first parameter that is unknown or malformed ends it, as kInvalidArgument.
 Result<TargetRequest> ParseParams(const RequestParams& params);
 
-// Makes the request one of this service class, which its user has; empty: any may be asked for.
-// kInvalidArgument if it asks for another.
+// Whether who has this service class may ask for these; empty: for any. kInvalidArgument if they
+// name another.
+Status CheckClass(const std::string& service_class, const RequestParams& params);
+// Makes them name it. Errors as CheckClass.
 Status UseClass(const std::string& service_class, RequestParams& params);
 
 }  // namespace gopmill

@@ -41,6 +41,8 @@ struct PartRequest {
   std::string name;           // of the part: "master.m3u8", "v0-17.m4s"
   RequestParams params;       // shared by all parts of one presentation
   std::string if_none_match;  // the field of HTTP, empty = none
+  // Of who asks; empty: as the parameters say. Not one of them, so that no playlist names it.
+  std::string service_class = {};
 };
 struct MediaPart {
   std::string content_type;

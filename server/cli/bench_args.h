@@ -2,7 +2,7 @@
 //
 // The options of `gopmill bench`.
 //
-// Thread-safety: safe (plain values).
+// Thread-safety: compatible (plain values).
 #pragma once
 
 #include <cstdint>

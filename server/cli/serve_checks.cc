@@ -39,8 +39,10 @@ Status CheckUserClasses(const ServerConfig& config, const Users& users) {
         user.service_class.empty() ||
         std::ranges::find(classes, user.service_class, &ServiceClass::name) != classes.end();
     if (!known) {
+      std::string names;
+      for (const ServiceClass& one : classes) names += (names.empty() ? "" : ", ") + one.name;
       return InvalidArgument("auth.users", "The class of " + user.name + " is not there.",
-                             "one of scheduler.classes");
+                             names + "; others by scheduler.classes and a restart");
     }
   }
   return OkStatus();

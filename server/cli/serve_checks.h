@@ -3,7 +3,8 @@
 // What is wrong with the settings of a server, as far as it can be told before anything listens:
 // what each setting by itself allows is seen by the loader, here is what belongs together.
 //
-// Errors: kInvalidArgument with the setting, and what would be right; never what a secret says.
+// Errors: kInvalidArgument with the setting, and what would be right; never what a secret says. Of
+// CheckLibrary those of Library::Open too.
 // Thread-safety: safe (CheckLibrary reads the disk, which may take its time).
 #pragma once
 

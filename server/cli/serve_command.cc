@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <optional>
 #include <sstream>
@@ -28,7 +27,6 @@
 #include "server/cli/signals.h"
 #include "server/cli/systemd_notifier.h"
 #include "server/cli/text_output.h"
-#include "server/files/library.h"
 #include "server/http/access.h"
 #include "server/http/http_server.h"
 #include "server/live/push_listener.h"

@@ -2,7 +2,6 @@
 #include "server/http/handlers.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -39,6 +38,7 @@ struct Call {
   const HandlerContext& context;
   std::string argument;  // what the route's braces matched
   RequestParams query;
+  std::string service_class = {};  // of the user, for parts
 };
 
 HttpResponse Json(std::string body) {
@@ -111,7 +111,8 @@ Reply Part(Call& call, std::string_view entry) {
   return PartReply{{.path = call.argument.substr(0, slash),
                     .name = call.argument.substr(slash + 1),
                     .params = std::move(call.query),
-                    .if_none_match = PlainTags(call.request)}};
+                    .if_none_match = PlainTags(call.request),
+                    .service_class = std::move(call.service_class)}};
 }
 
 Reply Publish(Call& call) {
@@ -261,10 +262,35 @@ Reply CallRoute(RouteId route, Call& call) {
   return ProblemResponse(ProtocolProblem(404, "There is nothing at this path."));
 }
 
-// Routes that workers may have to do something for, which takes time of a service class.
-constexpr std::array kAskForWork = {RouteId::kTranscode, RouteId::kTranscodeBody,
-                                    RouteId::kHls,       RouteId::kDash,
-                                    RouteId::kExplain,   RouteId::kExplainQuery};
+// Of whom the time of workers is that a request may take. Playlists are for whoever gets them.
+Status ApplyClass(RouteId route, const std::string& service_class, Call& call) {
+  switch (route) {
+    case RouteId::kTranscode:
+    case RouteId::kTranscodeBody:
+    case RouteId::kExplain:
+    case RouteId::kExplainQuery: return UseClass(service_class, call.query);
+    case RouteId::kHls:
+    case RouteId::kDash:
+      call.service_class = service_class;
+      return CheckClass(service_class, call.query);
+    case RouteId::kLive:
+    case RouteId::kLiveSources:
+    case RouteId::kSources:
+    case RouteId::kStreams:
+    case RouteId::kStream:
+    case RouteId::kSeams:
+    case RouteId::kTrace:
+    case RouteId::kWorkers:
+    case RouteId::kMetrics:
+    case RouteId::kHealth:
+    case RouteId::kReady:
+    case RouteId::kOpenApi:
+    case RouteId::kPage:
+    case RouteId::kAsset:
+    case RouteId::kUnknown: break;
+  }
+  return OkStatus();
+}
 
 // "public" lets shared caches keep even what needed Authorization (RFC 9111 section 3.5).
 std::string CacheControl(const MediaPart& part, const Users& users) {
@@ -322,10 +348,8 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
   if (auto refused = RefuseUser(request, route, context.users)) return {route, std::move(*refused)};
   Call call{request, context, std::move(match.argument), std::move(target->query)};
-  if (std::ranges::find(kAskForWork, route) != kAskForWork.end()) {
-    const Status status = UseClass(ClassOfUser(request, context.users), call.query);
-    if (!status.ok()) return {route, ErrorResponse(status.error())};
-  }
+  const Status status = ApplyClass(route, ClassOfUser(request, context.users), call);
+  if (!status.ok()) return {route, ErrorResponse(status.error())};
   return {route, CallRoute(route, call)};
 }
 

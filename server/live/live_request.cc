@@ -136,6 +136,10 @@ Result<LiveRequest> ParseLiveRequest(const PartRequest& request, const SegmentDe
   live.ask.versioned = !live.segments.version.empty();
   std::erase_if(live.shared, [](const auto& param) { return param.first == "version"; });
   live.key = live.source + QueryFor(live.shared, "");
+  if (!request.service_class.empty()) {  // each class has encodes of its own
+    live.segments.target.service_class = request.service_class;
+    live.key += " of " + request.service_class;
+  }
   return live;
 }
 

@@ -205,7 +205,9 @@ void SegmentService::Answer(Waiting waiting) {
   if (!name.ok()) return Reply(waiting, name.error());
   const auto parsed = ParseSegmentParams(request.params, defaults_);
   if (!parsed.ok()) return Reply(waiting, parsed.error());
-  const auto service_class = scheduler_.ClassOf(parsed->target.service_class.value_or(""));
+  const auto service_class =
+      scheduler_.ClassOf(request.service_class.empty() ? parsed->target.service_class.value_or("")
+                                                       : request.service_class);
   if (!service_class.ok()) return Reply(waiting, service_class.error());
   waiting.service_class = *service_class;
   const Ask ask{.name = *name, .parsed = *parsed};

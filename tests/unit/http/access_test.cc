@@ -68,6 +68,9 @@ TEST(Users, GiveTheirClassToWhatTheyAskFor) {
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
   EXPECT_EQ(refused.error().parameter, "class");
   EXPECT_EQ(refused.error().accepted, "gold");
+  EXPECT_FALSE(CheckClass("gold", {{"class", "gold"}, {"class", "bulk"}}).ok());
+  EXPECT_FALSE(CheckClass("gold", {{"class", ""}}).ok());
+  EXPECT_TRUE(CheckClass("gold", {{"width", "64"}, {"class", "gold"}}).ok());
 }
 
 // A token would be either's.
