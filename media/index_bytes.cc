@@ -13,7 +13,7 @@ constexpr unsigned kGroupBits = 7;
 constexpr std::uint64_t kMore = 1U << kGroupBits;
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 // The least that a track and a cue take; no count is believed beyond what bytes are left.
-constexpr std::size_t kLeastTrackBytes = 13, kLeastCueBytes = 3;
+constexpr std::size_t kLeastTrackBytes = 12, kLeastCueBytes = 3;
 // A field that has been added must be exchanged as well.
 static_assert(sizeof(SourceIndex::Video) == 56 && sizeof(SourceIndex::Audio) == 32);
 

@@ -100,6 +100,12 @@ UniqueFd OpenBeneath(const UniqueFd& root, const char* path, std::uint64_t flags
   return UniqueFd(static_cast<int>(syscall(SYS_openat2, root.get(), path, &how, sizeof(how))));
 }
 
+// Only to be compared: of times behind 2262 it wraps around.
+std::int64_t Nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+                                   static_cast<std::uint64_t>(time.tv_nsec));
+}
+
 // Whether names in the folder can be listed and opened: 0, or errno.
 int ReadErrorOf(const std::string& folder) {
   const UniqueFd root = OpenRoot(folder);
@@ -173,8 +179,8 @@ Result<Library::Entry> Library::Describe(std::string path, const UniqueFd& file)
                .device = status.st_dev,
                .inode = status.st_ino,
                .size_bytes = status.st_size,
-               .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
-               .changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec,
+               .modified_ns = Nanoseconds(status.st_mtim),
+               .changed_ns = Nanoseconds(status.st_ctim),
                .subtitles = {}};
 }
 

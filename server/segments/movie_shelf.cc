@@ -250,7 +250,7 @@ Result<std::shared_ptr<const SourceIndex>> MovieShelf::MakeIndex(const ShelvedFi
       std::shared_ptr<const SourceIndex> read,
       indexer_(std::move(opened.fd), stop, file.audio_track(), std::move(beside)));
   WarnOfLostCues(path, read->subtitles);
-  // Not of a file that has changed meanwhile.
+  // Not of a movie that has changed meanwhile.
   const auto now = Library::Describe(path, movie);
   if (now.ok() && now->IsAs(opened.movie)) kept_.Keep(identity, file.audio_track(), *read);
   return read;

@@ -148,7 +148,7 @@ def a_full_socket_holds_up_nothing(folder):
     server = manager.start("--drain-timeout", "0")
     check(server.get("/readyz")[0].status == 200, "does not serve")
     server.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: any("reload: no setting" in line for line in server.log), 5, "the reload is held up")
+    wait_until(lambda: any("reload: no setting" in line for line in server.log), 20, "the reload is held up")
     message = {"X_FILL": "1"}
     while "X_FILL" in message:
         message = manager.next()
