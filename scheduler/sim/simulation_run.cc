@@ -294,7 +294,9 @@ SimResult SimulationRun::Sum() {
   result.hit_rate = 1 - static_cast<double>(cold_) / units;
   result.mean_wait_ms = wait_ms_ / units;
   result.reload = reload_ / units;
-  result.mean_service_ms = result.utilisation * result.makespan_ms * result.workers / units;
+  double busy_ms = 0;
+  for (const Worker& worker : workers_) busy_ms += worker.busy_ms;
+  result.mean_service_ms = busy_ms / units;
   result.deadlines = deadlines_;
   if (deadlines_ > 0) {
     result.deadline_misses = static_cast<double>(missed_) / static_cast<double>(deadlines_);

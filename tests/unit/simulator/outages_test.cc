@@ -160,6 +160,7 @@ TEST(OutagesTest, TakeTheirPartOfTheMachine) {
   ASSERT_TRUE(whole.ok() && half.ok());
   EXPECT_NEAR(half->makespan_ms / whole->makespan_ms, 2, 0.1);
   EXPECT_NEAR(half->utilisation, whole->utilisation, 0.05);
+  EXPECT_NEAR(half->mean_service_ms, whole->mean_service_ms, 0.05 * whole->mean_service_ms);
 }
 
 }  // namespace
