@@ -195,8 +195,7 @@ constexpr Setting kSettings[] = {
      .flag = "--classes",
      .accepted = "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...",
      .meaning = "Service classes; a request's is that of its user, else class=NAME. MAX_WORKERS "
-                "holds under "
-                "ps-hrw and gps-hrw and while another class waits",
+                "holds under ps-hrw and gps-hrw and while another class waits",
      .text = [](ServerConfig& c) -> std::string& { return c.scheduler.classes; },
      .may_be_empty = true},
     {.pointer = "/streams/max",

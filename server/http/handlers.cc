@@ -263,16 +263,17 @@ Reply CallRoute(RouteId route, Call& call) {
 }
 
 // Of whom the time of workers is that a request may take. Playlists are for whoever gets them.
-Status ApplyClass(RouteId route, const std::string& service_class, Call& call) {
+Status ApplyClass(RouteId route, Call& call) {
+  const auto of_user = [&call] { return ClassOfUser(call.request, call.context.users); };
   switch (route) {
     case RouteId::kTranscode:
     case RouteId::kTranscodeBody:
     case RouteId::kExplain:
-    case RouteId::kExplainQuery: return UseClass(service_class, call.query);
+    case RouteId::kExplainQuery: return UseClass(of_user(), call.query);
     case RouteId::kHls:
     case RouteId::kDash:
-      call.service_class = service_class;
-      return CheckClass(service_class, call.query);
+      call.service_class = of_user();
+      return CheckClass(call.service_class, call.query);
     case RouteId::kLive:
     case RouteId::kLiveSources:
     case RouteId::kSources:
@@ -348,7 +349,7 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
   if (auto refused = RefuseUser(request, route, context.users)) return {route, std::move(*refused)};
   Call call{request, context, std::move(match.argument), std::move(target->query)};
-  const Status status = ApplyClass(route, ClassOfUser(request, context.users), call);
+  const Status status = ApplyClass(route, call);
   if (!status.ok()) return {route, ErrorResponse(status.error())};
   return {route, CallRoute(route, call)};
 }
