@@ -104,6 +104,7 @@ class Compose(unittest.TestCase):
         text = (TOP / "docs/OPERATIONS.md").read_text()
         command = next(line for line in text.splitlines() if line.startswith("docker run"))
         self.assertEqual(re.findall(r"-p (\S+)", command), self.service["ports"])
+        self.assertIn(f"--stop-timeout {self.service['stop_grace_period'].removesuffix('s')} ", command)
 
     def test_gives_the_drain_its_time(self):
         drain = re.search(r"drain_timeout\D*(\d+)", (TOP / "config/server_config.h").read_text())
@@ -115,6 +116,9 @@ class Compose(unittest.TestCase):
         mounts = [mount.split(":") for mount in self.service["volumes"]]
         self.assertEqual(mounts, [[next(iter(volumes)), variables()["CACHE_DIRECTORY"]]])
         self.assertIn(f"chown gopmill: {variables()['CACHE_DIRECTORY']}", " ".join(arguments("RUN")))
+
+    def test_keeps_the_list_of_plugins_where_it_can_be_written(self):
+        self.assertEqual(Path(variables()["GST_REGISTRY"]).parent, Path(variables()["CACHE_DIRECTORY"]))
 
     def test_takes_all_rights_away(self):
         self.assertEqual((self.service["cap_drop"], self.service["read_only"]), (["ALL"], True))

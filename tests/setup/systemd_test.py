@@ -62,6 +62,9 @@ class Unit(unittest.TestCase):
         self.assertEqual(self.service["CacheDirectory"], "gopmill")
         self.assertEqual(self.service["ProtectSystem"], "strict")
 
+    def test_keeps_the_list_of_plugins_in_the_cache(self):
+        self.assertRegex(self.service["Environment"], rf"^GST_REGISTRY=%C/{self.service['CacheDirectory']}/[\w.-]+$")
+
     def test_is_installed_as_the_manual_says(self):
         text = self.manual.partition("## Under systemd")[2].partition("\n## ")[0]
         self.assertIn(str(UNIT.relative_to(TOP)), text)
