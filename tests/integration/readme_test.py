@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The README's commands that ask for a stream or publish one, as printed, on a server with its default settings (admission
-on): only ports are others, players that need a screen are ffmpeg for some seconds, and so are long publications."""
+on): only ports are others, players that need a screen are ffmpeg for some seconds, and so are long publications. And those
+of the command line, one after the other in one folder, but those that serve or take minutes."""
 
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, free_port, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
+from served import Server, check, free_port, make_stream, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
 
 del os.environ["GOPMILL_STREAMS_PROMISE_PERCENT"]  # served.py has turned admission off
 SECONDS = 2  # that a player plays
@@ -93,12 +94,30 @@ def pushing(server):
         leave(process)
 
 
+def on_the_command_line(server):
+    """movie.mkv has sound and text, and text beside it."""
+    text = Path(server.folder, "movie.en.srt")
+    text.write_text("1\n00:00:00,500 --> 00:00:01,500\nA line\n", encoding="utf-8")
+    movie = Path(make_stream(server.folder, "movie.ts", 3))
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", movie, "-i", text, "-map", "0", "-map", "1", "-c", "copy", "-c:s", "srt",
+                    movie.with_suffix(".mkv")], check=True)
+    listed = commands("# where tools/serve and tools/build leave the program")
+    environment = {**os.environ, "PATH": f"{Path(os.environ['GOPMILL_PROGRAM']).resolve().parent}:{os.environ['PATH']}"}
+    run = [command for command in listed if not re.match(r"export |gopmill (serve|bench|simulate)\b", command)]
+    check(len(run) >= 8, f"the README has {listed}")
+    for command in run:
+        command = re.sub(r"\| ffplay -", "| ffmpeg -nostdin -v error -i - -f null -", command)
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=server.folder, env=environment, capture_output=True,
+                              text=True, timeout=240, check=False)
+        check(done.returncode == 0, f"{command}: {done.returncode} {done.stderr[:300]}")
+
+
 def main():
     srt_port, rtmp_port = free_port(socket.SOCK_DGRAM), free_port()
     with tempfile.TemporaryDirectory() as folder:
         server = Server("movies/files", "--srt-port", str(srt_port), "--rtmp-port", str(rtmp_port), rtsp=True)
         server.folder, server.srt_port, server.rtmp_port = folder, srt_port, rtmp_port
-        return run_on_rtsp([asking, publishing, pushing], server)
+        return run_on_rtsp([asking, publishing, pushing, on_the_command_line], server)
 
 
 if __name__ == "__main__":
