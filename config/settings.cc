@@ -181,7 +181,9 @@ constexpr Setting kSettings[] = {
     {.pointer = "/scheduler/workers",
      .flag = "--workers",
      .accepted = "0 to 4096",
-     .meaning = "Worker threads; 0 = one per CPU this process may use",
+     .meaning = "Worker threads; 0 = one per CPU this process may use. A reload takes no more "
+                "than were started",
+     .reloadable = true,
      .number = [](ServerConfig& c) -> std::int64_t& { return c.scheduler.workers; },
      .low = 0,
      .high = kMaxWorkers},

@@ -37,8 +37,12 @@ Error NoRoom(const ServiceClass& c, const ClassPromise& promise, double most,
 Admission::Admission(std::vector<ServiceClass> classes, int workers, double promise)
     : classes_(std::move(classes)), promise_(promise) {
   if (classes_.empty()) classes_.emplace_back();
-  const std::vector<double> shares = AssuredShares(classes_, workers);
   promises_.resize(classes_.size());
+  SetWorkers(workers);
+}
+
+void Admission::SetWorkers(int workers) {
+  const std::vector<double> shares = AssuredShares(classes_, workers);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     promises_[i].cores = shares[i] * workers;
     if (classes_[i].max_workers > 0) {

@@ -54,6 +54,9 @@ class Admission {
   // that may be taken.
   Admission(std::vector<ServiceClass> classes, int workers, double promise);
 
+  // So many workers from now on. What was promised stays so, be it more than there is now.
+  void SetWorkers(int workers);
+
   // kUnavailable if a unit takes longer than the class's deadline.
   [[nodiscard]] Status InTime(const StreamNeed& need) const;
   // Ok, and the need is counted until Release; or kUnavailable, with what is free in the text.

@@ -51,8 +51,10 @@ double SchedulerStats::Disruption() const {
 // The mechanism: an inbox that any thread fills, and one thread that steps the dispatcher.
 class Scheduler::Core final : public ExecutorListener {
  public:
-  Core(Topology topology, std::unique_ptr<Dispatcher> dispatcher, ThreadExecutor::Params workers)
+  Core(Topology topology, std::vector<int> worker_pus, std::unique_ptr<Dispatcher> dispatcher,
+       ThreadExecutor::Params workers)
       : topology_(std::move(topology)),
+        worker_pus_(std::move(worker_pus)),
         classes_(dispatcher->pool().classes().begin(), dispatcher->pool().classes().end()),
         executor_(std::move(workers)),
         dispatcher_(std::move(dispatcher)) {}
@@ -97,6 +99,23 @@ class Scheduler::Core final : public ExecutorListener {
       const MutexLock lock(inbox_mutex_);
       if (!open_) return;
       inbox_.emplace_back(StreamCancelled{stream});
+      if (driven_) return;
+    }
+    changed_.NotifyOne();
+  }
+
+  // First those that come back, so that there is always one. A change that is none is ignored.
+  void SetInService(int workers) {
+    const std::vector<bool> in_service = InServiceOf(topology_, worker_pus_, workers);
+    {
+      const MutexLock lock(inbox_mutex_);
+      if (!open_) return;
+      for (const bool back : {true, false}) {
+        for (std::size_t i = 0; i < in_service.size(); ++i) {
+          if (in_service[i] != back) continue;
+          inbox_.emplace_back(WorkersChanged{WorkerId{static_cast<std::int32_t>(i)}, back});
+        }
+      }
       if (driven_) return;
     }
     changed_.NotifyOne();
@@ -228,6 +247,7 @@ class Scheduler::Core final : public ExecutorListener {
   std::vector<ClassStats> ClassesNow() const GOPMILL_REQUIRES(state_mutex_);
 
   const Topology topology_;
+  const std::vector<int> worker_pus_;  // by worker, index in topology_.pus()
   const std::vector<ServiceClass> classes_;
   ThreadExecutor executor_;
   std::vector<WorkerPlacement> placements_;  // constant after Launch
@@ -263,6 +283,7 @@ WorkerStats Scheduler::Core::StatsOf(const WorkerPlacement& placement, bool with
                      .pu_os_index = placement.pu_os_index,
                      .pinned = placement.pinned,
                      .pin_warning = placement.warning,
+                     .in_service = pool.available(id),
                      .busy = times.busy,
                      .jobs_done = counters.jobs_done,
                      .queued_units = pool.units_of(id),
@@ -359,7 +380,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(const SchedulerOptions& opt
       .pu_os_indices = {}, .pin = options.pin, .make_local = std::move(make_local)};
   for (const int pu : worker_pus) workers.pu_os_indices.push_back(topology.pu(pu).os_index);
   auto dispatcher = std::make_unique<Dispatcher>(std::move(pool), std::move(policy), &SteadyNow);
-  auto core = std::make_unique<Core>(topology, std::move(dispatcher), std::move(workers));
+  auto core =
+      std::make_unique<Core>(topology, worker_pus, std::move(dispatcher), std::move(workers));
   GOPMILL_RETURN_IF_ERROR(core->Launch());
   return std::unique_ptr<Scheduler>(new Scheduler(std::move(core)));
 }
@@ -377,6 +399,7 @@ Status Scheduler::Submit(const JobSpec& spec, std::unique_ptr<Job> job) {
 }
 
 void Scheduler::Cancel(StreamId stream) { core_->Cancel(stream); }
+void Scheduler::SetInService(int workers) { core_->SetInService(workers); }
 void Scheduler::Shutdown() { core_->Shutdown(); }
 SchedulerStats Scheduler::Stats() const { return core_->Stats(false); }
 SchedulerStats Scheduler::StatsWithRuns() const { return core_->Stats(true); }

@@ -60,6 +60,7 @@ struct WorkerStats {
   int pu_os_index = -1;
   bool pinned = false;      // verified by reading the mask back
   std::string pin_warning;  // empty unless pinning was asked for and failed
+  bool in_service = true;   // is given units
   Duration busy{};          // inside jobs, the running one up to now
   std::uint64_t jobs_done = 0;
   int queued_units = 0;  // run queue without the running unit
@@ -115,12 +116,17 @@ class Scheduler {
   // Reports the stream's jobs that have not begun as kCancelled, promptly but not before returning.
   // A running one is left to its own stop token and is not retried. Jobs submitted later are new.
   void Cancel(StreamId stream);
+  // From soon on so many of the workers, 1 to worker_count(), are given units; which ones is a
+  // matter of their places (worker_layout.h). One that is taken out of service ends what it runs
+  // and hands back what it holds besides. Called by one thread at a time.
+  void SetInService(int workers);
   // Closes the gate, cancels what has not begun, waits for what runs, ends the threads. Idempotent.
   void Shutdown();
 
   [[nodiscard]] SchedulerStats Stats() const;
   // With the recent runs of each worker (kRecentRuns).
   [[nodiscard]] SchedulerStats StatsWithRuns() const;
+  // All that were started.
   [[nodiscard]] int worker_count() const;
   // At least one. What JobSpec::service_class counts in.
   [[nodiscard]] std::span<const ServiceClass> classes() const;

@@ -35,4 +35,19 @@ std::vector<int> LayOutWorkers(const Topology& topology, int workers) {
   return chosen;
 }
 
+std::vector<bool> InServiceOf(const Topology& topology, std::span<const int> worker_pus,
+                              int wanted) {
+  const auto started = static_cast<int>(worker_pus.size());
+  const std::vector<int> kept = LayOutWorkers(topology, std::min(wanted, started));
+  // Both lists go up, and all of the second one is in the first.
+  std::vector<bool> in_service(worker_pus.size(), false);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < worker_pus.size() && next < kept.size(); ++i) {
+    if (worker_pus[i] != kept[next]) continue;
+    in_service[i] = true;
+    ++next;
+  }
+  return in_service;
+}
+
 }  // namespace gopmill

@@ -205,13 +205,14 @@ void OnReload(const ServeArgs& args, SignalQueue& queue, Running& running) {
 
 // Until the first signal that asks for the end.
 void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal, Running& running) {
-  constexpr Duration kBetweenTrims = std::chrono::seconds(10);
+  constexpr Duration kBetweenLooks = std::chrono::seconds(10);
   while (true) {
-    const std::optional<int> signal = queue.Pop(kBetweenTrims);
+    const std::optional<int> signal = queue.Pop(kBetweenLooks);
     if (!signal) {
       terminal.Look();
       running.systemd.SendAgain();
       GiveBackFreeMemory();
+      running.service.FitWorkers();
     } else if (*signal == SIGHUP && !terminal.Gone()) {
       OnReload(args, queue, running);
     } else {

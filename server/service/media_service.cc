@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "config/ratio_file.h"
 #include "scheduler/policy_registry.h"
+#include "scheduler/worker_layout.h"
 #include "server/segments/segment_request.h"
 
 namespace gopmill {
@@ -109,6 +110,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
       live_segments_(live, engine_->scheduler(), HooksForLive()),
       fanouts_(HooksForFanout()),
       config_(config),
+      wanted_workers_(engine_->scheduler().worker_count()),
       reports_(library_, *engine_, live_, *sources_, [this] { return NextStream(); }) {
   live_.Configure(LiveOptionsOf(config.live));
 }
@@ -251,8 +253,33 @@ void MediaService::CancelAll() {
 
 void MediaService::Reload(const ServerConfig& config) {
   live_.Configure(LiveOptionsOf(config.live));
-  const MutexLock lock(mutex_);
-  config_ = config;
+  {
+    const MutexLock lock(mutex_);
+    config_ = config;
+  }
+  FitWorkers();
+}
+
+void MediaService::FitWorkers(const CgroupPaths& cgroup) {
+  Scheduler& scheduler = engine_->scheduler();
+  const int started = scheduler.worker_count();
+  // Files are read without the lock, which what answers clients takes, too.
+  const int allowed = DefaultWorkerCount(scheduler.topology(), CgroupCpuQuota(cgroup));
+  int wanted = 0;
+  {
+    const MutexLock lock(mutex_);
+    const auto set = static_cast<int>(config_.scheduler.workers);
+    wanted = set > 0 ? set : allowed;
+    if (wanted == std::exchange(wanted_workers_, wanted)) return;
+  }
+  const int in_service = std::min(wanted, started);
+  scheduler.SetInService(in_service);
+  admission_->SetWorkers(in_service);
+  spdlog::info("{} of {} workers are in service", in_service, started);
+  if (wanted > started) {
+    spdlog::warn("there may be {} workers now; {} were started, more need a restart", wanted,
+                 started);
+  }
 }
 
 int MediaService::running() const {

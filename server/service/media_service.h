@@ -22,6 +22,7 @@
 
 #include "base/thread_safety.h"
 #include "config/server_config.h"
+#include "scheduler/cgroup_quota.h"
 #include "server/api/service.h"
 #include "server/files/disk_cache.h"
 #include "server/files/library.h"
@@ -99,8 +100,12 @@ class MediaService : public Service {
   bool WaitIdle(std::chrono::milliseconds timeout);
   // Stops all streams.
   void CancelAll();
-  // Applies what may change while running (limits of new streams).
+  // Applies what may change while running (limits of new streams, workers in service).
   void Reload(const ServerConfig& config);
+  // Takes workers out of service, or back: `scheduler.workers` says how many there are, with 0 what
+  // the cgroup's CPU quota allows now, and never are there more than were started. To be called now
+  // and then by the thread that calls Reload; reads the cgroup's files.
+  void FitWorkers(const CgroupPaths& cgroup = {});
   [[nodiscard]] int running() const;
 
  private:
@@ -159,6 +164,7 @@ class MediaService : public Service {
   std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
   StreamTotals totals_ GOPMILL_GUARDED_BY(mutex_);
   bool readers_left_ GOPMILL_GUARDED_BY(mutex_) = false;  // threads of some are to be joined
+  int wanted_workers_ GOPMILL_GUARDED_BY(mutex_) = 0;     // by the last FitWorkers
   bool draining_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 

@@ -141,6 +141,10 @@ void AddScheduler(Families& f, const SchedulerStats& s) {
     f.Gauge("gopmill_worker_pinned", "1 when the worker's affinity mask was read back as set.",
             w.pinned ? 1 : 0, {{"worker", std::to_string(w.worker.value)}});
   }
+  for (const WorkerStats& w : s.workers) {
+    f.Gauge("gopmill_worker_in_service", "1 while the worker is given units.", w.in_service ? 1 : 0,
+            {{"worker", std::to_string(w.worker.value)}});
+  }
   for (const ClassStats& c : s.classes) {
     f.Counter("gopmill_class_served_seconds_total", "Worker time that the class got.",
               ToSeconds(c.served), {{"class", c.name}});

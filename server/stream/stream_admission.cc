@@ -41,6 +41,12 @@ Error Behind() {
 StreamAdmission::StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise)
     : on_(promise > 0), workers_(workers), admission_(std::move(classes), workers, promise) {}
 
+void StreamAdmission::SetWorkers(int workers) {
+  const MutexLock lock(mutex_);
+  workers_ = workers;
+  admission_.SetWorkers(workers);
+}
+
 // One stream may be too much for the worker that has it while others are free. Those that were
 // degraded and have fallen silent count on neither side.
 bool StreamAdmission::DoesNotKeepUp(TimePoint now) const {

@@ -31,6 +31,8 @@ class StreamAdmission {
   // `promise` as for Admission; 0 = everybody is let in, and nothing is counted.
   StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise);
 
+  // So many workers from now on; who was let in stays.
+  void SetWorkers(int workers);
   // kUnavailable, with what would be possible, if the stream would break a promise. Of renditions
   // that are made together only the first `decodes`.
   Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class, bool real_time,
@@ -68,8 +70,8 @@ class StreamAdmission {
   [[nodiscard]] bool DoesNotKeepUp(TimePoint now) const GOPMILL_REQUIRES(mutex_);
 
   const bool on_;
-  const int workers_;
   mutable Mutex mutex_;  // guards all below; held for a look-up
+  int workers_ GOPMILL_GUARDED_BY(mutex_);
   Admission admission_ GOPMILL_GUARDED_BY(mutex_);
   DemandTable demand_ GOPMILL_GUARDED_BY(mutex_);
   std::map<StreamId, Running> running_ GOPMILL_GUARDED_BY(mutex_);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/stream/workers_json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "base/dump_json.h"
@@ -32,6 +34,7 @@ ordered_json WorkerJson(const WorkerStats& worker, TimePoint begin) {
   return {{"worker", worker.worker.value},
           {"pu", worker.pu_os_index},
           {"pinned", worker.pinned},
+          {"in_service", worker.in_service},
           {"busy_s", Seconds(worker.busy)},
           {"units_done", worker.jobs_done},
           {"queued_units", worker.queued_units},
@@ -40,7 +43,7 @@ ordered_json WorkerJson(const WorkerStats& worker, TimePoint begin) {
           {"recent", std::move(recent)}};
 }
 
-ordered_json ClassJson(const ServiceClass& of, const ClassStats& stats, std::size_t workers) {
+ordered_json ClassJson(const ServiceClass& of, const ClassStats& stats, std::ptrdiff_t workers) {
   const bool bounded = of.max_workers > 0, due = of.deadline > Duration::zero();
   return {{"name", of.name},
           {"weight", of.weight},
@@ -57,11 +60,12 @@ ordered_json ClassJson(const ServiceClass& of, const ClassStats& stats, std::siz
 std::string WorkersJson(const MachineLoad& load) {
   const SchedulerStats& stats = load.stats;
   ordered_json workers = ordered_json::array(), classes = ordered_json::array();
+  const auto in_service = std::ranges::count(stats.workers, true, &WorkerStats::in_service);
   for (const WorkerStats& worker : stats.workers) {
     workers.push_back(WorkerJson(worker, load.begin));
   }
   for (std::size_t i = 0; i < load.classes.size(); ++i) {
-    classes.push_back(ClassJson(load.classes[i], stats.classes[i], stats.workers.size()));
+    classes.push_back(ClassJson(load.classes[i], stats.classes[i], in_service));
   }
   return DumpJson(ordered_json{{"now_s", Seconds(load.now - load.begin)},
                                {"scheduler", load.policy},

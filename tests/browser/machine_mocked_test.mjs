@@ -83,6 +83,25 @@ async function showsLoadsAndQueues(browser) {
   await page.context().close();
 }
 
+async function showsWhoIsOutOfService(browser) {
+  const {page, state} = await open(browser, {workers: 4});
+  let away = true;
+  state.change = (report) => {
+    for (const each of [1, 2]) report.workers[each] = {...report.workers[each], in_service: !away, running: null};
+  };
+  await next(page, 3);
+  const tile = (worker) => page.locator('.tile', {hasText: `worker ${worker}`});
+  assert.equal(await tile(1).locator('.run').textContent(), 'out of service');
+  assert.ok(await tile(1).evaluate((node) => node.classList.contains('away')));
+  assert.ok(!await tile(0).evaluate((node) => node.classList.contains('away')));
+  assert.match(await page.textContent('#machine-headline'), /^scheduler hearth \u00b7 2 of 4 workers in service \u00b7 /);
+  away = false;
+  await next(page, 2);
+  assert.equal(await tile(1).locator('.run').textContent(), 'idle');
+  assert.ok(!await tile(1).evaluate((node) => node.classList.contains('away')));
+  await page.context().close();
+}
+
 async function takesNamesAsText(browser) {
   const {page, state} = await open(browser, {workers: 2});
   const source = '<img src=x onerror="document.title=1"> & <b>.mp4';
@@ -181,7 +200,7 @@ async function isReadable(browser) {
   }
 }
 
-await runTests([showsHundredsOfWorkers, comparesClasses, foldsWhatHasOneChild, showsLoadsAndQueues, takesNamesAsText,
-                saysWhyAStreamIsNotStopped, keepsTheFocus, liftsBarsOfTheStreamLookedAt, remembersNoMoreThanItShows,
+await runTests([showsHundredsOfWorkers, comparesClasses, foldsWhatHasOneChild, showsLoadsAndQueues, showsWhoIsOutOfService,
+                takesNamesAsText, saysWhyAStreamIsNotStopped, keepsTheFocus, liftsBarsOfTheStreamLookedAt, remembersNoMoreThanItShows,
                 isReadable], only);
 console.log('The view of the machine shows what it is told.');

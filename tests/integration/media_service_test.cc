@@ -15,25 +15,11 @@
 #include <semaphore>
 #include <thread>
 
+#include "tests/integration/end_sink.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
 namespace {
-
-class EndSink : public StreamSink {
- public:
-  EndSink(std::promise<StreamEnd>& end, OnWrite on_write = {})
-      : end_(end), on_write_(std::move(on_write)) {}
-  Status Start(const StreamStart&) override { return OkStatus(); }
-  Status Write(std::span<const std::uint8_t> bytes) override {
-    return on_write_ ? on_write_(bytes) : OkStatus();
-  }
-  void Finish(const StreamEnd& end) override { end_.set_value(end); }
-
- private:
-  std::promise<StreamEnd>& end_;
-  OnWrite on_write_;
-};
 
 std::unique_ptr<MediaService> MakeService(std::int64_t max_streams = 64) {
   ServerConfig config;
@@ -53,9 +39,6 @@ class PlayerSink : public EndSink, public PacketSink {
   Status OnTracks(std::vector<CodedTrack>) override { return OkStatus(); }
   Status WritePacket(const CodedPacket&) override { return OkStatus(); }
 };
-
-const RequestParams kSmall{
-    {"width", "128"}, {"height", "96"}, {"fps", "15"}, {"bitrate", "50k"}, {"duration", "3"}};
 
 TEST(MediaService, ServesAStreamAndRemembersIt) {
   const auto service = MakeService();

@@ -77,6 +77,21 @@ def a_reload_tells_each_problem_on_a_line(folder):
         check("/streams/max changed from 5 to 6" in lines[0], f"{lines}")
 
 
+def a_reload_takes_workers_out_of_service(folder):
+    config = os.path.join(folder, "workers.json")
+    write(config, scheduler={"workers": 3})
+    with Server(folder, "--config", config) as server:
+        def in_service():
+            return sum(each["in_service"] for each in json.loads(server.get("/v1/workers")[1])["workers"])
+
+        for workers, expected in ((1, 1), (2, 2), (9, 3)):
+            write(config, scheduler={"workers": workers})
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda expected=expected: in_service() == expected, 10, f"{workers} workers in service")
+        log = "\n".join(server.log)
+        check("1 of 3 workers are in service" in log and "more need a restart" in log, log)
+
+
 def weights_that_are_not_held_are_said(folder):
     for flags, count in ((["--classes", "a:3,b:1"], 1), (["--classes", "a:3,b:1", "--scheduler", "ps-hrw"], 0), (["--classes", "a:1"], 0)):
         with Server(folder, *flags) as server:
@@ -130,6 +145,7 @@ def a_start_that_is_short_of_threads_ends(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line,
+                        a_reload_takes_workers_out_of_service,
                         weights_that_are_not_held_are_said, a_cache_that_cannot_be_is_said_once,
                         a_start_that_is_short_of_threads_ends, as_many_files_may_be_open_as_can_be], folder)
 

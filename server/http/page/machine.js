@@ -57,7 +57,9 @@ function headline({scheduler, workers, waiting_units: units, waiting_bytes: byte
   const loads = workers.map(({worker}) => history.loads.get(worker)).filter((load) => load !== undefined);
   const busy = loads.length ? `${formatShare(loads.reduce((sum, load) => sum + load, 0) / loads.length)} busy` : '';
   const waiting = `${count(units, 'unit')} in the global queue${units ? ` (${formatSize(bytes)})` : ''}`;
-  return [`scheduler ${scheduler}`, count(workers.length, 'worker'), busy, waiting].filter(Boolean).join(' \u00b7 ');
+  const away = workers.filter((each) => each.in_service === false).length;
+  const atWork = away ? `${workers.length - away} of ${count(workers.length, 'worker')} in service` : count(workers.length, 'worker');
+  return [`scheduler ${scheduler}`, atWork, busy, waiting].filter(Boolean).join(' \u00b7 ');
 }
 
 function draw() {

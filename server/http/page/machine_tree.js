@@ -102,8 +102,10 @@ export class MachineTree {
     const {running} = worker;
     setText(load, share === undefined ? '' : String(Math.round(100 * share)));
     setText(queue, worker.queued_units ? `+${worker.queued_units}` : '');
-    setText(run, running ? `${nameOfStream(history.names, running.stream)}, unit ${running.unit}` : 'idle');
+    const rests = worker.in_service === false ? 'out of service' : 'idle';
+    setText(run, running ? `${nameOfStream(history.names, running.stream)}, unit ${running.unit}` : rests);
     tile.style.setProperty('--load', `${100 * (share ?? 0)}%`);
+    tile.classList.toggle('away', worker.in_service === false);
     tile.classList.toggle('shared', Boolean(running) && isShared(running.stream));
     if (running) {
       tile.dataset.stream = running.stream;

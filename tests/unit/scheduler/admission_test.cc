@@ -80,6 +80,19 @@ TEST(AdmissionTest, AClassHasNoMoreThanItsMaximum) {
   EXPECT_DOUBLE_EQ(admission.PromiseOf(0).cores, 1);
 }
 
+TEST(AdmissionTest, PromisesLessWithFewerWorkersAndTakesNothingBack) {
+  Admission admission(Classes("live:3,batch:1"), 4, 1.0);
+  ASSERT_TRUE(admission.Admit(StreamId{1}, RealTime(2)).ok());
+  admission.SetWorkers(2);
+  EXPECT_DOUBLE_EQ(admission.PromiseOf(0).cores, 1.5);
+  EXPECT_DOUBLE_EQ(admission.PromiseOf(0).taken, 2);
+  EXPECT_DOUBLE_EQ(admission.FreeFor(0), -0.5);
+  EXPECT_FALSE(admission.Admit(StreamId{2}, RealTime(0.1)).ok());
+  EXPECT_TRUE(admission.Admit(StreamId{3}, RealTime(0.5, 1)).ok());
+  admission.SetWorkers(4);
+  EXPECT_TRUE(admission.Admit(StreamId{2}, RealTime(1)).ok());
+}
+
 TEST(AdmissionTest, StreamsWithoutAPaceNeedNothing) {
   Admission admission({}, 1, 0.9);
   for (std::uint64_t s = 0; s < 1000; ++s) {

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <latch>
 #include <map>
 #include <memory>
@@ -265,6 +267,85 @@ TEST(SchedulerTest, CancelReportsWhatHasNotBegunWhileTheRestRuns) {
   const auto all = blocked.reports.WaitFor(7);
   EXPECT_EQ(all[6].unit.stream, StreamId{2});
   EXPECT_EQ(all[6].outcome, JobOutcome::kDone);
+}
+
+// Changes take effect when the dispatcher comes to them.
+void WaitForInService(const Scheduler& scheduler, std::ptrdiff_t workers) {
+  const auto in_service = [&] {
+    return std::ranges::count(scheduler.Stats().workers, true, &WorkerStats::in_service);
+  };
+  while (in_service() != workers) std::this_thread::yield();
+}
+
+TEST(SchedulerTest, WorkersOutOfServiceAreGivenNothingUnderAnyPolicy) {
+  constexpr std::uint64_t kMany = 40;
+  for (const PolicyEntry& entry : Policies()) {
+    SCOPED_TRACE(std::string(entry.name));
+    Reports reports;
+    const auto scheduler = MakeScheduler({.policy = std::string(entry.name), .workers = 3});
+    std::size_t submitted = 0;
+    const auto run_all = [&](std::int64_t index) {
+      for (std::uint64_t stream = 0; stream < kMany; ++stream, ++submitted) {
+        ASSERT_TRUE(
+            scheduler->Submit(Spec(stream, index), std::make_unique<TestJob>(reports, Done)).ok());
+      }
+      reports.WaitFor(submitted);
+    };
+    run_all(0);
+    scheduler->SetInService(1);
+    WaitForInService(*scheduler, 1);
+    run_all(1);
+    for (const JobReport& report : reports.WaitFor(submitted)) {
+      EXPECT_EQ(report.outcome, JobOutcome::kDone);
+      EXPECT_TRUE(report.unit.index.value != 1 || report.worker == WorkerId{0});
+    }
+    scheduler->SetInService(3);
+    WaitForInService(*scheduler, 3);
+    run_all(2);
+  }
+}
+
+// Blocks the worker that runs it until that one is let go.
+class BlockingJob final : public Job {
+ public:
+  struct Latches {
+    std::latch begun{2};
+    std::latch go_on[2] = {std::latch{1}, std::latch{1}};  // by worker
+  };
+  BlockingJob(Reports& reports, Latches& latches) : reports_(reports), latches_(latches) {}
+  JobOutcome Run(WorkerContext& worker) noexcept override {
+    latches_.begun.count_down();
+    latches_.go_on[worker.id.value].wait();
+    return JobOutcome::kDone;
+  }
+  void OnReport(const JobReport& report) noexcept override { reports_.Add(report); }
+
+ private:
+  Reports& reports_;
+  Latches& latches_;
+};
+
+TEST(SchedulerTest, AWorkerThatGoesOutOfServiceHandsBackWhatItHasNotBegun) {
+  Reports reports;
+  BlockingJob::Latches latches;
+  // It binds streams to workers by their numbers, early.
+  const auto scheduler = MakeScheduler({.policy = "sm", .workers = 2});
+  for (std::uint64_t stream = 0; stream < 2; ++stream) {
+    ASSERT_TRUE(
+        scheduler->Submit(Spec(stream, 0), std::make_unique<BlockingJob>(reports, latches)).ok());
+  }
+  latches.begun.wait();
+  for (std::uint64_t stream = 2; stream < 6; ++stream) {
+    ASSERT_TRUE(scheduler->Submit(Spec(stream, 0), std::make_unique<TestJob>(reports, Done)).ok());
+  }
+  EXPECT_EQ(scheduler->Stats().workers[1].queued_units, 1);
+  scheduler->SetInService(1);
+  WaitForInService(*scheduler, 1);
+  EXPECT_EQ(scheduler->Stats().workers[1].queued_units, 0);
+  latches.go_on[0].count_down();
+  for (const JobReport& report : reports.WaitFor(5)) EXPECT_EQ(report.worker, WorkerId{0});
+  latches.go_on[1].count_down();
+  EXPECT_EQ(reports.WaitFor(6)[5].worker, WorkerId{1});
 }
 
 TEST(SchedulerTest, ShutdownCancelsTheQueueWaitsForTheRunningJobAndClosesTheGate) {

@@ -72,8 +72,8 @@ TEST(WorkersJson, TellsOfEachWorkerAndClass) {
   EXPECT_EQ(all["machine"]["kind"], "machine");
   EXPECT_EQ(all["waiting_units"], 3);
   EXPECT_EQ(all["waiting_bytes"], 1234);
-  EXPECT_EQ(all["workers"][0], json::parse(R"({"worker":0,"pu":0,"pinned":true,"busy_s":12.345,
-      "units_done":55,"queued_units":1,"queued_bytes":20000,
+  EXPECT_EQ(all["workers"][0], json::parse(R"({"worker":0,"pu":0,"pinned":true,"in_service":true,
+      "busy_s":12.345,"units_done":55,"queued_units":1,"queued_bytes":20000,
       "running":{"stream":5,"unit":3,"running_since_s":2.5},"recent":[[5,2,1.0,2.5]]})"));
   EXPECT_EQ(all["workers"][1]["running"], json::parse(R"({"stream":5,"unit":2})"));
   EXPECT_EQ(all["workers"][1]["recent"], json::array());
@@ -83,6 +83,24 @@ TEST(WorkersJson, TellsOfEachWorkerAndClass) {
   EXPECT_EQ(all["classes"][1], json::parse(R"({"name":"live","weight":5.0,
       "guaranteed_workers":0.5,"max_workers":2,"deadline_ms":800.0,"served_s":3.2,
       "waiting_units":4,"assigned_units":1})"));
+}
+
+TEST(WorkersJson, GuaranteesAreOfTheWorkersInService) {
+  const Topology topology = TwoCpus();
+  const std::vector<ServiceClass> classes = {{.name = "live", .guaranteed = 0.5}};
+  SchedulerStats stats;
+  stats.workers.resize(4);
+  stats.workers[1].in_service = stats.workers[2].in_service = false;
+  stats.classes = {{.name = "live"}};
+  const json all = json::parse(WorkersJson({.begin = {},
+                                            .now = {},
+                                            .policy = "ps-hrw",
+                                            .topology = topology,
+                                            .classes = classes,
+                                            .stats = stats}));
+  EXPECT_EQ(all["workers"][0]["in_service"], true);
+  EXPECT_EQ(all["workers"][1]["in_service"], false);
+  EXPECT_EQ(all["classes"][0]["guaranteed_workers"], 1.0);
 }
 
 TEST(WorkersJson, AWorkerWithoutAUnitRunsNothing) {
