@@ -291,6 +291,18 @@ Result<std::optional<Shelved>> MovieShelf::Known(const std::string& path,
   return KnownAs(KeyOf(opened, path, params));
 }
 
+bool MovieShelf::ReadsWhole(const std::string& path, const TargetRequest& request) {
+  if (request.burn.value_or(0) > 0) return true;
+  auto opened = Open(path);
+  if (!opened.ok()) return true;
+  LookBeside(path, *opened);
+  const MutexLock lock(mutex_);
+  return std::ranges::none_of(files_, [&](const auto& file) {
+    return file->identity() == opened->identity && file->audio_track() == request.audio.first &&
+           file->footprint_bytes() > 0;
+  });
+}
+
 Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& request,
                                 const RequestParams& params, const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(path));

@@ -65,7 +65,7 @@ class ShelvedFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   [[nodiscard]] int audio_track() const { return audio_track_; }
-  [[nodiscard]] std::size_t footprint_bytes() const;
+  [[nodiscard]] std::size_t footprint_bytes() const;  // of the index; 0: it is not known
 
  private:
   const std::string path_;
@@ -102,6 +102,9 @@ class MovieShelf {
 
   // The plan of a movie for this request if it is known: no movie is read, only looked at.
   Result<std::optional<Shelved>> Known(const std::string& path, const RequestParams& params);
+  // Whether a plan for this is made by reading the movie to its end: its index is not known, or
+  // there may be no script of the text that is to be drawn. Looks at it, reads nothing.
+  bool ReadsWhole(const std::string& path, const TargetRequest& request);
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
                       const RequestParams& params, const std::stop_token& stop);

@@ -231,10 +231,11 @@ void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
     full = !first;
   }
   if (full) return Reply(waiting, TooManyWait());
+  const bool whole = shelf_.ReadsWhole(path, ask.parsed.target);
   AddTask(TaskPool::kReading,
-          {.place = path, .run = [this, key, waiting = std::move(waiting), ask] {
-             ReadFirst(key, waiting, ask);
-           }});
+          {.place = path,
+           .run = [this, key, waiting = std::move(waiting), ask] { ReadFirst(key, waiting, ask); },
+           .whole = whole});
 }
 
 void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask) {
@@ -291,9 +292,10 @@ void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const A
   if (ask.name.kind == PartKind::kManifest) {  // it tells the times of all sound tracks
     if (pool != TaskPool::kReading && !shelf_.KnowsSounds(shelved, request.params)) {
       return AddTask(TaskPool::kReading,
-                     {.place = shelved.path, .run = [this, shelved, waiting, ask] {
-                        AnswerText(shelved, waiting, ask, TaskPool::kReading);
-                      }});
+                     {.place = shelved.path,
+                      .run = [this, shelved, waiting,
+                              ask] { AnswerText(shelved, waiting, ask, TaskPool::kReading); },
+                      .whole = true});
     }
     const auto found = shelf_.Sounds(shelved, ask.parsed, request.params, reading_.get_token());
     if (!found.ok()) return Reply(waiting, found.error());

@@ -9,8 +9,9 @@
 // Threads: kAnswerThreads of its own look movies up and give what is at hand (playlists of known
 // movies, segments that are in the cache), in one folder at the library's top kMaxLooksInFolder at
 // once: a disk that hangs is mounted at one. kReadThreads read movies (index, packets), of one
-// movie kMaxReadsOfMovie at once: a movie on a slow disk keeps nobody else waiting. They close what
-// they have read from, within the same bounds, since that may wait for the disk too. Requests for a
+// movie kMaxReadsOfMovie at once, to its end fewer (kMaxWholeReads): a movie on a slow disk keeps
+// nobody else waiting, and one that is opened nobody who watches. They close what they have read
+// from, within the same bounds, since that may wait for the disk too. Requests for a
 // movie whose index is being read wait for it without a thread. One thread gives segments that were
 // made to who waits, and to the cache. Workers of the engine make segments. Thread-safety: safe.
 #pragma once
@@ -41,7 +42,6 @@
 
 namespace gopmill {
 
-inline constexpr int kAnswerThreads = 6, kReadThreads = 6;
 // Requests that wait for a thread or for a movie's index; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Those of them that wait to be looked up in one folder at the library's top, or for movies of it.

@@ -6,6 +6,25 @@
 #include <utility>
 
 namespace gopmill {
+namespace {
+
+struct Counts {
+  int all = 0, in_folder = 0, here = 0;
+};
+
+// Of tasks by place.
+Counts Count(const std::map<std::string, int>& tasks, const std::string& place,
+             const std::string& folder) {
+  Counts counts;
+  for (const auto& [at, count] : tasks) {
+    counts.all += count;
+    if (FolderOf(at) == folder) counts.in_folder += count;
+    if (at == place) counts.here += count;
+  }
+  return counts;
+}
+
+}  // namespace
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.find('/')); }
 
@@ -33,21 +52,28 @@ bool SegmentTasks::HasRoomFor(const SegmentTask& task, const PacketBytes& out) c
   return all < most_bytes_ || (here == 0 && all < 2 * most_bytes_);
 }
 
-bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, const PacketBytes& out) {
+bool SegmentTasks::MayRead(const SegmentTask& task) const {
+  const std::string folder = FolderOf(task.place);
+  const Counts all = Count(Of(TaskPool::kReading).running, task.place, folder);
+  if (all.here >= kMaxReadsOfMovie || all.in_folder >= kMaxReadsInFolder) return false;
+  if (!task.whole) return true;
+  const Counts whole = Count(whole_, task.place, folder);
+  return whole.here < kMaxWholeReadsOfMovie && whole.in_folder < kMaxWholeReadsInFolder &&
+         whole.all < kMaxWholeReads;
+}
+
+bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, const PacketBytes& out) const {
   if (!HasRoomFor(task, out)) return false;
-  const std::map<std::string, int>& running = Of(pool).running;
-  const auto found = running.find(task.place);
-  const int here = found == running.end() ? 0 : found->second;
   switch (pool) {
-    case TaskPool::kAnswering: return here < kMaxLooksInFolder;
-    case TaskPool::kFinishing: return true;
-    case TaskPool::kReading: break;
+    case TaskPool::kAnswering: {
+      const Running& running = Of(pool).running;
+      const auto here = running.find(task.place);
+      return here == running.end() || here->second < kMaxLooksInFolder;
+    }
+    case TaskPool::kReading: return MayRead(task);
+    case TaskPool::kFinishing: break;
   }
-  int in_folder = 0;
-  for (const auto& [place, count] : running) {
-    if (FolderOf(place) == FolderOf(task.place)) in_folder += count;
-  }
-  return here < kMaxReadsOfMovie && in_folder < kMaxReadsInFolder;
+  return true;
 }
 
 std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool, const PacketBytes& out) {
@@ -58,15 +84,19 @@ std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool, const PacketBytes& 
   SegmentTask task = std::move(*next);
   queue.waiting.erase(next);
   ++queue.running[task.place];
+  if (task.whole) ++whole_[task.place];
   if (task.bytes > 0) reading_[task.place] += task.bytes;
   return task;
 }
 
 void SegmentTasks::Ended(TaskPool pool, const SegmentTask& task) {
-  std::map<std::string, int>& running = Of(pool).running;
-  const auto found = running.find(task.place);
-  GOPMILL_CHECK(found != running.end());
-  if (--found->second == 0) running.erase(found);
+  const auto one_less = [&](Running& running) {
+    const auto found = running.find(task.place);
+    GOPMILL_CHECK(found != running.end());
+    if (--found->second == 0) running.erase(found);
+  };
+  one_less(Of(pool).running);
+  if (task.whole) one_less(whole_);
   if (task.bytes > 0 && (reading_[task.place] -= task.bytes) == 0) reading_.erase(task.place);
 }
 
@@ -82,7 +112,7 @@ std::vector<SegmentTask> SegmentTasks::Remove(
 }
 
 std::size_t SegmentTasks::WaitingAt(TaskPool pool, const std::string& place) const {
-  const Queue& queue = queues_.at(static_cast<std::size_t>(pool));
+  const Queue& queue = Of(pool);
   return static_cast<std::size_t>(std::ranges::count(queue.waiting, place, &SegmentTask::place));
 }
 

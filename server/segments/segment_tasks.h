@@ -21,8 +21,14 @@
 
 namespace gopmill {
 
+inline constexpr int kAnswerThreads = 6, kReadThreads = 6;
 // Look-ups at once in one folder at the library's top; reads of one movie, and in one such folder.
 inline constexpr int kMaxLooksInFolder = 2, kMaxReadsOfMovie = 2, kMaxReadsInFolder = 4;
+// Those of them that read a movie to its end, which takes minutes: of one movie, in one folder, and
+// in all. What else is read there, the packets of a segment, has the rest: a viewer does not wait
+// for movies that others open.
+inline constexpr int kMaxWholeReadsOfMovie = 1, kMaxWholeReadsInFolder = kMaxReadsInFolder - 2,
+                     kMaxWholeReads = kReadThreads - 2;
 
 // The folder at the library's top that a movie lies in, or the movie that lies there itself.
 std::string FolderOf(const std::string& path);
@@ -45,6 +51,7 @@ struct SegmentTask {
   PartTicket ticket = 0;         // of kAnswering: the request that it is for
   const void* making = nullptr;  // of kReading: the segment that it begins, if any
   std::int64_t bytes = 0;        // of the packets that it reads for that one
+  bool whole = false;            // of kReading: it reads its movie to the end
 };
 
 class SegmentTasks {
@@ -65,17 +72,23 @@ class SegmentTasks {
   [[nodiscard]] bool empty() const;
 
  private:
+  using Running = std::map<std::string, int>;  // by place
   struct Queue {
     std::deque<SegmentTask> waiting;
-    std::map<std::string, int> running;  // by place
+    Running running;
   };
   Queue& Of(TaskPool pool) { return queues_.at(static_cast<std::size_t>(pool)); }
+  [[nodiscard]] const Queue& Of(TaskPool pool) const {
+    return queues_.at(static_cast<std::size_t>(pool));
+  }
   [[nodiscard]] bool HasRoomFor(const SegmentTask& task, const PacketBytes& out) const;
-  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task, const PacketBytes& out);
+  [[nodiscard]] bool MayRead(const SegmentTask& task) const;
+  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task, const PacketBytes& out) const;
 
   const std::int64_t most_bytes_;
   PacketBytes reading_;  // of tasks that run
   std::array<Queue, kTaskPools> queues_;
+  Running whole_;  // of those that run in kReading
 };
 
 }  // namespace gopmill

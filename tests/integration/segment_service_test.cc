@@ -197,12 +197,13 @@ class SlowMovies : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  Answer Ask(const std::string& movie, const std::string& part, PartTicket* number = nullptr) {
+  Answer Ask(const std::string& movie, const std::string& part, PartTicket* number = nullptr,
+             const std::string& width = "192") {
     auto answer = std::make_shared<std::promise<Result<MediaPart>>>();
     const PartTicket ticket =
         service_->Open({.path = movie,
                         .name = part,
-                        .params = {{"width", "192"}, {"bitrate", "60k"}, {"preset", "ultrafast"}},
+                        .params = {{"width", width}, {"bitrate", "60k"}, {"preset", "ultrafast"}},
                         .if_none_match = ""},
                        [answer](Result<MediaPart> made) { answer->set_value(std::move(made)); });
     if (number != nullptr) *number = ticket;
@@ -250,6 +251,46 @@ TEST_F(SlowMovies, KeepThoseOfOtherMoviesFromNothing) {
     EXPECT_TRUE(answer.get().ok());
   }
   EXPECT_TRUE(reading_.AwaitReads(4)) << "nothing was read again";
+}
+
+// As many as there are threads that read.
+TEST_F(SlowMovies, ManyThatAreOpenedKeepAViewerFromNothing) {
+  ASSERT_TRUE(Ask(kQuick, "v0-0.m4s").get().ok());
+  reading_.Hold();
+  std::vector<Answer> waiting;
+  for (const char* movie : {"ref-talk.mpg", "ref-street.mpg", "ref-patterns.mpg",
+                            "ref-animation.mpg", "open-gop-480p.ts", "hevc10-540p.mp4"}) {
+    waiting.push_back(Ask(movie, "master.m3u8"));
+  }
+  static_assert(kReadThreads == 6);
+  ASSERT_TRUE(reading_.AwaitReads(1 + kMaxWholeReads));
+  Answer viewer = Ask(kQuick, "v0-1.m4s");
+  const bool comes = Comes(viewer);
+  reading_.Release();
+  ASSERT_TRUE(comes) << "it waits for movies that others open";
+  EXPECT_TRUE(viewer.get().ok());
+  for (Answer& answer : waiting) {
+    ASSERT_TRUE(Comes(answer));
+    EXPECT_TRUE(answer.get().ok());
+  }
+}
+
+// Another rendition of it is planned from what is known.
+TEST_F(SlowMovies, AKnownOneIsPlannedAnewWhileManyAreOpened) {
+  ASSERT_TRUE(Ask(kQuick, "v0-0.m4s").get().ok());
+  reading_.Hold();
+  std::vector<Answer> waiting;
+  for (const char* movie : {"ref-talk.mpg", "ref-street.mpg", "ref-patterns.mpg",
+                            "ref-animation.mpg", "open-gop-480p.ts"}) {
+    waiting.push_back(Ask(movie, "master.m3u8"));
+  }
+  ASSERT_TRUE(reading_.AwaitReads(1 + kMaxWholeReads));
+  Answer other = Ask(kQuick, "v0.m3u8", nullptr, "128");
+  const bool comes = Comes(other);
+  reading_.Release();
+  ASSERT_TRUE(comes);
+  EXPECT_TRUE(other.get().ok());
+  for (Answer& answer : waiting) EXPECT_TRUE(Comes(answer));
 }
 
 TEST_F(SlowMovies, DoNotTakeAllPlaces) {

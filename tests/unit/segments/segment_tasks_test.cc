@@ -17,6 +17,9 @@ class SegmentTasksTest : public ::testing::Test {
   void Read(const std::string& place, std::int64_t bytes) {
     tasks_.Add(TaskPool::kReading, {.place = place, .run = [] {}, .bytes = bytes});
   }
+  void ReadWhole(const std::string& place) {
+    tasks_.Add(TaskPool::kReading, {.place = place, .run = [] {}, .whole = true});
+  }
   // Those that may run at once, and run then.
   std::vector<std::string> TakeAll(TaskPool pool) {
     std::vector<std::string> places;
@@ -49,6 +52,30 @@ TEST_F(SegmentTasksTest, AMovieHasNotAllReadsOfItsFolderNorAFolderAll) {
   EXPECT_EQ(TakeAll(TaskPool::kReading), (Places{"disk/a", "disk/a", "disk/b", "disk/b", "alone"}));
   tasks_.Ended(TaskPool::kReading, running_.front());
   EXPECT_EQ(TakeAll(TaskPool::kReading), Places{"disk/a"}) << "the first that waits";
+}
+
+// Reading a movie takes minutes, its packets no time: who opens movies keeps nobody from watching.
+TEST_F(SegmentTasksTest, MoviesThatAreReadToTheEndLeaveRoomForPackets) {
+  for (const char* place : {"disk/a", "disk/b", "disk/c", "disk/d"}) ReadWhole(place);
+  Add(TaskPool::kReading, "disk/e");
+  EXPECT_EQ(TakeAll(TaskPool::kReading), (Places{"disk/a", "disk/b", "disk/e"}));
+  tasks_.Ended(TaskPool::kReading, running_.front());
+  EXPECT_EQ(TakeAll(TaskPool::kReading), Places{"disk/c"}) << "the first that waits";
+}
+
+TEST_F(SegmentTasksTest, AMovieIsReadToItsEndOncePerTimeAndPlayedMeanwhile) {
+  for (int i = 0; i < 2; ++i) ReadWhole("disk/a");
+  Add(TaskPool::kReading, "disk/a");
+  EXPECT_EQ(TakeAll(TaskPool::kReading), (Places{"disk/a", "disk/a"}));
+  EXPECT_TRUE(running_[0].whole);
+  EXPECT_FALSE(running_[1].whole);
+}
+
+TEST_F(SegmentTasksTest, MoviesThatAreReadToTheEndHaveNotAllThreads) {
+  for (const char* place : {"a", "b", "c", "d", "e", "f"}) ReadWhole(place);
+  Add(TaskPool::kReading, "g");
+  EXPECT_EQ(TakeAll(TaskPool::kReading), (Places{"a", "b", "c", "d", "g"}));
+  static_assert(kMaxWholeReads == 4 && kReadThreads == 6);
 }
 
 // Those of jobs that wait for a worker count as those that are being read.
