@@ -214,59 +214,10 @@ void SegmentService::Answer(Waiting waiting) {
   const auto known = shelf_.Known(request.path, request.params);
   if (!known.ok()) return Reply(waiting, known.error());
   if (!*known) return ReadMovie(std::move(waiting), ask);
-  AnswerFrom(**known, std::move(waiting), ask, TaskPool::kAnswering);
+  AnswerFrom(**known, std::move(waiting), ask);
 }
 
-// By the first who asks; the others look again afterwards.
-void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
-  const std::string path = waiting.request.path;
-  const std::string key = path + '|' + std::to_string(ask.parsed.target.audio.first);
-  bool full = false;
-  {
-    const MutexLock lock(mutex_);
-    const auto [at, first] = parked_.try_emplace(key);
-    if (!first && at->second.size() < kMaxWaitingForMovie) {
-      return at->second.push_back(std::move(waiting));
-    }
-    full = !first;
-  }
-  if (full) return Reply(waiting, TooManyWait());
-  const bool whole = shelf_.ReadsWhole(path, ask.parsed.target);
-  AddTask(TaskPool::kReading,
-          {.place = path,
-           .run = [this, key, waiting = std::move(waiting), ask] { ReadFirst(key, waiting, ask); },
-           .whole = whole});
-}
-
-void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask) {
-  const PartRequest& request = waiting.request;
-  auto shelved = Left(waiting.ticket)
-                     ? Result<Shelved>(Cancelled())
-                     : shelf_.Get(request.path, ask.parsed, request.params, reading_.get_token());
-  std::vector<Waiting> parked;
-  {
-    const MutexLock lock(mutex_);
-    const auto entry = parked_.find(key);
-    GOPMILL_CHECK(entry != parked_.end());
-    parked = std::move(entry->second);
-    parked_.erase(entry);
-  }
-  for (Waiting& other : parked) {
-    // Who asks for the same has the same answer; a client that left says nothing about the movie.
-    const bool same = !shelved.ok() && shelved.error().code != Code::kCancelled &&
-                      other.request.params == request.params;
-    if (same) {
-      Reply(other, shelved.error());
-    } else {
-      AddTask(TaskPool::kAnswering, AnswerTask(other));
-    }
-  }
-  if (!shelved.ok()) return Reply(waiting, shelved.error());
-  AnswerFrom(*shelved, waiting, ask, TaskPool::kReading);
-}
-
-void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const Ask& ask,
-                                TaskPool pool) {
+void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const Ask& ask) {
   const SegmentedMovie& movie = *shelved.movie;
   const std::string& asked = ask.parsed.version;
   const std::string& version =
@@ -281,30 +232,19 @@ void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const A
   if (const Status status = CheckPart(movie, ask.name); !status.ok()) {
     return Reply(waiting, status.error());
   }
-  if (IsAtHand(ask.name)) return AnswerText(shelved, std::move(waiting), ask, pool);
+  if (ask.name.kind == PartKind::kManifest) {
+    return AnswerManifest(shelved, std::move(waiting), ask);
+  }
+  if (IsAtHand(ask.name)) return AnswerText(shelved, waiting, ask);
   AnswerSegment(shelved, ask.name, !asked.empty(), std::move(waiting));
 }
 
-void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const Ask& ask,
-                                TaskPool pool) {
-  const PartRequest& request = waiting.request;
-  std::vector<SoundOf> sounds;
-  if (ask.name.kind == PartKind::kManifest) {  // it tells the times of all sound tracks
-    if (pool != TaskPool::kReading && !shelf_.KnowsSounds(shelved, request.params)) {
-      return AddTask(TaskPool::kReading,
-                     {.place = shelved.path,
-                      .run = [this, shelved, waiting,
-                              ask] { AnswerText(shelved, waiting, ask, TaskPool::kReading); },
-                      .whole = true});
-    }
-    const auto found = shelf_.Sounds(shelved, ask.parsed, request.params, reading_.get_token());
-    if (!found.ok()) return Reply(waiting, found.error());
-    for (const Shelved& sound : *found) sounds.push_back(sound.movie);
-  }
+void SegmentService::AnswerText(const Shelved& shelved, const Waiting& waiting, const Ask& ask,
+                                const std::vector<SoundOf>& sounds) {
   auto part = TextPart(*shelved.movie, ask.name, sounds);
   // Without a version in it, an address is that of another file's part one day.
   if (part.ok() && ask.parsed.version.empty()) part->max_age_seconds = 0;
-  if (part.ok() && NamesTag(request.if_none_match, part->etag)) {
+  if (part.ok() && NamesTag(waiting.request.if_none_match, part->etag)) {
     part->not_modified = true;
     part->bytes = nullptr;
   }

@@ -113,10 +113,20 @@ class SegmentService {
   void AddTask(TaskPool pool, SegmentTask task);
   void Close(std::vector<MovieShelf::Unused> files);
   void Answer(Waiting waiting);
+  // Whether nobody reads what `key` names: who asks has to, and to Unpark those who came meanwhile.
+  // Else the request waits for that, or has been answered.
+  bool IsFirst(const std::string& key, Waiting& waiting);
+  std::vector<Waiting> Unpark(const std::string& key);
   void ReadMovie(Waiting waiting, const Ask& ask);
   void ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask);
-  void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
-  void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
+  void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask);
+  void AnswerManifest(const Shelved& movie, Waiting waiting, const Ask& ask);
+  void ReadSounds(const std::string& key, const Shelved& movie, const Waiting& waiting,
+                  const Ask& ask);
+  Result<std::vector<SoundOf>> SoundsOf(const Shelved& movie, const Waiting& waiting,
+                                        const Ask& ask);
+  void AnswerText(const Shelved& movie, const Waiting& waiting, const Ask& ask,
+                  const std::vector<SoundOf>& sounds = {});
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   [[nodiscard]] std::size_t WaitingIn(const std::string& folder) const GOPMILL_REQUIRES(mutex_);
   // Puts the request to those who wait for the segment of this key.
@@ -143,7 +153,8 @@ class SegmentService {
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;
   SegmentTasks tasks_ GOPMILL_GUARDED_BY(mutex_);
-  // Requests for a movie whose index is being read, by path and sound track.
+  // Requests for a movie that is being read, by what is read of it: its path and the sound track of
+  // the index, or the file and that it is all of them.
   std::map<std::string, std::vector<Waiting>> parked_ GOPMILL_GUARDED_BY(mutex_);
   std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left
   MakingTable making_ GOPMILL_GUARDED_BY(mutex_);

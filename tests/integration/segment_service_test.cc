@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <optional>
@@ -415,6 +416,66 @@ TEST_F(SlowMovies, SegmentsAreReadAsPacketsOfOthersGo) {
     ASSERT_TRUE(Comes(answers[i])) << i;
     const auto made = answers[i].get();
     EXPECT_TRUE(made.ok()) << i << made.error().ToString();
+  }
+}
+
+// A movie with two tracks of sound, known with the first: a manifest tells of the other, too.
+class TwoSounds : public SlowMovies {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/gopmill-sounds-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    const std::filesystem::path movies = folder_ / "movies";
+    std::filesystem::create_directories(movies);
+    const std::string make = "ffmpeg -v error -nostdin -i '" + MoviePath(kQuick) +
+                             "' -map 0:v -map 0:a -map 0:a -c copy '" + (movies / kTwo).string() +
+                             "'";
+    ASSERT_EQ(std::system(make.c_str()), 0);
+    ASSERT_NO_FATAL_FAILURE(Start(movies));
+    ASSERT_TRUE(Ask(kTwo, "v0-0.m4s").get().ok());
+    ASSERT_TRUE(reading_.AwaitReads(1));
+  }
+  static constexpr const char* kTwo = "two.mp4";
+};
+
+TEST_F(TwoSounds, ManifestsKeepAViewerFromNothing) {
+  reading_.Hold();
+  std::vector<Answer> manifests;
+  for (int i = 0; i < 2; ++i) manifests.push_back(Ask(kTwo, "manifest.mpd"));
+  manifests.push_back(Ask(kTwo, "manifest.mpd", nullptr, "128"));
+  ASSERT_TRUE(reading_.AwaitReads(2));
+  Answer viewer = Ask(kTwo, "v0-1.m4s");
+  const bool comes = Comes(viewer);
+  reading_.Release();
+  ASSERT_TRUE(comes) << "it waits for who asks for the manifest";
+  EXPECT_TRUE(viewer.get().ok());
+  for (Answer& answer : manifests) {
+    ASSERT_TRUE(Comes(answer));
+    EXPECT_TRUE(answer.get().ok());
+  }
+  EXPECT_TRUE(reading_.AwaitReads(2)) << "it is read once for all";
+}
+
+TEST_F(TwoSounds, ManifestsDoNotTakeAllPlaces) {
+  reading_.Hold();
+  std::vector<Answer> manifests;
+  for (std::size_t i = 0; i < kMaxWaitingForMovie + 2; ++i) {  // one of them reads
+    manifests.push_back(Ask(kTwo, "manifest.mpd"));
+  }
+  const auto ready = [](const Answer& answer) {
+    return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  const TimePoint end = SteadyNow() + std::chrono::seconds(60);
+  while (std::ranges::none_of(manifests, ready) && SteadyNow() < end) std::this_thread::yield();
+  const auto refused = std::ranges::find_if(manifests, ready);
+  ASSERT_NE(refused, manifests.end());
+  EXPECT_EQ(refused->get().error().code, Code::kUnavailable);
+  manifests.erase(refused);
+  reading_.Release();
+  for (Answer& answer : manifests) {
+    ASSERT_TRUE(Comes(answer));
+    EXPECT_TRUE(answer.get().ok());
   }
 }
 
