@@ -101,7 +101,6 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
 
 void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
                             const std::shared_ptr<Making>& making) {
-  using Bytes = std::shared_ptr<const std::string>;
   const auto result =
       made.ok() ? Result<Bytes>(std::make_shared<const std::string>(std::move(made->bytes.front())))
                 : Result<Bytes>(made.error());
@@ -118,16 +117,18 @@ void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
   changed_.NotifyAll();
 }
 
-// Answers all who wait, then keeps the segment for the next.
+// Answers all who wait; who comes from now on finds it kept.
 void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making>& making,
-                            const Result<std::shared_ptr<const std::string>>& bytes) {
+                            const Result<Bytes>& bytes) {
   std::vector<SegmentWaiter> waiters;
   {
     const MutexLock lock(mutex_);
     waiters = making_.Finish(key, *making);
     if (bytes.ok()) stats_.segments += waiters.size();
+    if (bytes.ok()) Keep(key, *bytes);
     if (!bytes.ok()) stats_.failed += waiters.size();
   }
+  changed_.NotifyAll();
   if (!bytes.ok() && bytes.error().code != Code::kCancelled) {
     spdlog::warn("{} could not be made: {}", making->part, bytes.error().ToString());
   }
@@ -139,7 +140,43 @@ void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making
       waiter.done(bytes.error());
     }
   }
-  if (bytes.ok()) cache_->Put(key, *bytes);
+}
+
+void SegmentService::Keep(const std::string& key, const Bytes& bytes) {
+  const std::size_t size = bytes->size();
+  if (!cache_->Takes(size)) return;
+  if (!keeping_.empty() && keeping_bytes_ + size > most_keeping_) {
+    ++stats_.cache.failed;
+    return;
+  }
+  if (!keeping_.emplace(key, bytes).second) return;
+  keeping_bytes_ += size;
+  tasks_.Add(TaskPool::kKeeping,
+             {.place = {}, .run = [this, key, bytes] { WriteKept(key, bytes); }});
+}
+
+// Not at an end that takes long: a disk that is slow would make it longer.
+void SegmentService::WriteKept(const std::string& key, const Bytes& bytes) {
+  bool late = false;
+  {
+    const MutexLock lock(mutex_);
+    late = SteadyNow() > late_;
+  }
+  if (!late) cache_->Put(key, bytes);
+  const MutexLock lock(mutex_);
+  keeping_.erase(key);
+  keeping_bytes_ -= bytes->size();
+}
+
+SegmentService::Bytes SegmentService::Kept(const std::string& key) {
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = keeping_.find(key); found != keeping_.end()) {
+      ++stats_.cache.hits;
+      return found->second;
+    }
+  }
+  return cache_->Get(key);
 }
 
 }  // namespace gopmill

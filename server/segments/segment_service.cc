@@ -20,6 +20,7 @@ SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Sch
       scheduler_(scheduler),
       shelf_(library, scripts, options.indexer, KeptIndexes(options.movies)),
       cache_(DiskCache::Open(options.cache_folder, options.cache_bytes)),
+      most_keeping_(options.keeping_bytes),
       observer_(std::move(observer)),
       tasks_(options.making_bytes) {}
 
@@ -27,7 +28,8 @@ Status SegmentService::Start() {
   constexpr std::array<std::pair<TaskPool, int>, kTaskPools> kThreads{
       {{TaskPool::kAnswering, kAnswerThreads},
        {TaskPool::kReading, kReadThreads},
-       {TaskPool::kFinishing, 1}}};
+       {TaskPool::kFinishing, 1},
+       {TaskPool::kKeeping, 1}}};
   for (const auto& [pool, count] : kThreads) {
     for (int i = 0; i < count; ++i) {
       GOPMILL_ASSIGN_OR_RETURN(auto thread, StartThread([this, pool = pool] { RunTasks(pool); }));
@@ -41,15 +43,15 @@ SegmentService::~SegmentService() {
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
+    late_ = SteadyNow() + kLongEnd;
     making_.StopAll();
   }
   reading_.request_stop();
   changed_.NotifyAll();
   {
-    const TimePoint late = SteadyNow() + kLongEnd;
     const MutexLock lock(mutex_);
     const auto& jobs = making_.jobs_out();
-    while (!jobs.empty() && SteadyNow() < late) changed_.WaitFor(mutex_, late - SteadyNow());
+    while (!jobs.empty() && SteadyNow() < late_) changed_.WaitFor(mutex_, late_ - SteadyNow());
     for (const auto& making : jobs) spdlog::warn("segment {} does not end", making->part);
     while (!jobs.empty()) changed_.Wait(mutex_);
   }
@@ -265,7 +267,7 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
                  .not_modified = NamesTag(waiting.request.if_none_match, TagOf(key)),
                  .max_age_seconds = versioned ? kSegmentAgeSeconds : 0};
   if (part.not_modified) return Reply(waiting, std::move(part));
-  if (auto bytes = cache_->Get(key)) {
+  if (auto bytes = Kept(key)) {
     part.bytes = std::move(bytes);
     {
       const MutexLock lock(mutex_);
@@ -290,7 +292,9 @@ SegmentStats SegmentService::stats() const {
   SegmentStats stats = stats_;
   stats.making = static_cast<std::int64_t>(making_.size());
   stats.run_bytes = runs_.bytes();
-  stats.cache = cache_->stats();
+  stats.cache = cache_->stats();  // with what has not come there
+  stats.cache.hits += stats_.cache.hits;
+  stats.cache.failed += stats_.cache.failed;
   return stats;
 }
 

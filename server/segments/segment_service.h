@@ -13,7 +13,8 @@
 // nobody else waiting, and one that is opened nobody who watches. They close what they have read
 // from, within the same bounds, since that may wait for the disk too. Requests for a
 // movie whose index is being read wait for it without a thread. One thread gives segments that were
-// made to who waits, and to the cache. Workers of the engine make segments. Thread-safety: safe.
+// made to who waits, another writes them to the cache, whose disk may be slow, or hang as well.
+// Workers of the engine make segments. Thread-safety: safe.
 #pragma once
 
 #include <chrono>
@@ -49,7 +50,11 @@ inline constexpr std::size_t kMaxWaitingInFolder = 384;
 // Those of them that wait for the index of one movie.
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
 
-// What takes longer to be cancelled is told to the log.
+// Of segments that were made and wait for the disk of the cache; beyond, but for a single one, they
+// are not kept. Who asks for one meanwhile gets it.
+inline constexpr std::size_t kMaxKeepingBytes = std::size_t{64} << 20U;
+
+// What takes longer to be cancelled is told to the log; what is not kept by then is not kept.
 inline constexpr std::chrono::seconds kLongEnd(5);
 
 struct SegmentStats {
@@ -71,6 +76,7 @@ struct SegmentOptions {
   DiskCache* movies = nullptr;  // where their indexes outlive the process; null = nowhere
   MovieShelf::Indexer indexer = &IndexSource;
   std::int64_t making_bytes = kMaxMakingBytes;
+  std::size_t keeping_bytes = kMaxKeepingBytes;
 };
 
 class SegmentService {
@@ -136,10 +142,15 @@ class SegmentService {
   Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
   Status Submit(SegmentWork work, const std::string& key, const std::shared_ptr<Making>& making);
   JobSpec NewJob(const SegmentWork& work, std::uint16_t service_class) GOPMILL_REQUIRES(mutex_);
+  using Bytes = std::shared_ptr<const std::string>;
   void OnMade(Result<MadeSegments> made, const std::string& key,
               const std::shared_ptr<Making>& making);
   void Finish(const std::string& key, const std::shared_ptr<Making>& making,
-              const Result<std::shared_ptr<const std::string>>& bytes);
+              const Result<Bytes>& bytes);
+  // Lets a segment be written to the cache, from where Kept has it at once.
+  void Keep(const std::string& key, const Bytes& bytes) GOPMILL_REQUIRES(mutex_);
+  void WriteKept(const std::string& key, const Bytes& bytes);
+  Bytes Kept(const std::string& key);  // null if it is not there
   [[nodiscard]] bool Left(PartTicket ticket);
   void Reply(const Waiting& waiting, Result<MediaPart> part);
 
@@ -148,6 +159,7 @@ class SegmentService {
   MovieShelf shelf_;
   RunShelf runs_;
   const std::unique_ptr<DiskCache> cache_;
+  const std::size_t most_keeping_;
   const std::shared_ptr<UnitObserver> observer_;
 
   mutable Mutex mutex_;  // guards everything below
@@ -156,11 +168,14 @@ class SegmentService {
   // Requests for a movie that is being read, by what is read of it: its path and the sound track of
   // the index, or the file and that it is all of them.
   std::map<std::string, std::vector<Waiting>> parked_ GOPMILL_GUARDED_BY(mutex_);
+  std::map<std::string, Bytes> keeping_ GOPMILL_GUARDED_BY(mutex_);  // by key: not written yet
+  std::size_t keeping_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left
   MakingTable making_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = 1;
   std::int64_t next_unit_ GOPMILL_GUARDED_BY(mutex_) = 0;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+  TimePoint late_ GOPMILL_GUARDED_BY(mutex_) = TimePoint::max();              // kLongEnd after that
   TimePoint closing_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow() + kReaderIdle;  // idle readers, next
   SegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);
 

@@ -71,7 +71,8 @@ bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, const PacketBy
       return here == running.end() || here->second < kMaxLooksInFolder;
     }
     case TaskPool::kReading: return MayRead(task);
-    case TaskPool::kFinishing: break;
+    case TaskPool::kFinishing:
+    case TaskPool::kKeeping: break;
   }
   return true;
 }

@@ -42,8 +42,8 @@ inline constexpr std::int64_t kSmallMaking = 128;
 // Of packets, by movie.
 using PacketBytes = std::map<std::string, std::int64_t>;
 
-enum class TaskPool : std::size_t { kAnswering, kReading, kFinishing };
-inline constexpr std::size_t kTaskPools = 3;
+enum class TaskPool : std::size_t { kAnswering, kReading, kFinishing, kKeeping };
+inline constexpr std::size_t kTaskPools = 4;
 
 struct SegmentTask {
   std::string place;  // that it reads or closes, if it does: a movie, of kAnswering its folder

@@ -31,8 +31,7 @@ struct Hung {
   int waiting GOPMILL_GUARDED_BY(mutex) = 0;
 };
 Hung g_hung;
-std::atomic<bool> g_any_hung =
-    false;  // the program calls fstat() and close() before there is a g_hung
+std::atomic<bool> g_any_hung = false;  // the program calls these before there is a g_hung
 
 // What the C library's own does.
 int PlainFstat(int fd, struct stat* status) {
@@ -120,4 +119,13 @@ extern "C" int close(int fd) {
     gopmill::test::WaitWhileHung(status.st_ino);
   }
   return next(fd);
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  const std::string folder = std::filesystem::path(to).parent_path().string();
+  struct stat status {};
+  if (gopmill::test::g_any_hung && stat(folder.c_str(), &status) == 0) {
+    gopmill::test::WaitWhileHung(status.st_ino);
+  }
+  return static_cast<int>(syscall(SYS_rename, from, to));
 }

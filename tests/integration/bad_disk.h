@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Disks that fail or hang, for tests: read(), fstat() and close() of the whole program ask here
-// first.
+// Disks that fail or hang, for tests: read(), fstat(), close() and rename() of the whole program
+// ask here first.
 //
 // Thread-safety: safe; one of each at a time.
 #pragma once
@@ -21,7 +21,7 @@ class FailingDisk {
 };
 
 // While it lives, whoever looks at this file, or at one of those that lie in this folder, or closes
-// it waits.
+// it waits, and who gives another its name there.
 class HungDisk {
  public:
   explicit HungDisk(const std::string& path);

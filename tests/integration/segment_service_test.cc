@@ -171,7 +171,8 @@ class SlowMovies : public testing::Test {
     folder_ = name;
     ASSERT_NO_FATAL_FAILURE(Start("movies/files"));
   }
-  void Start(const std::string& movies, std::int64_t making_bytes = kMaxMakingBytes) {
+  void Start(const std::string& movies, std::int64_t making_bytes = kMaxMakingBytes,
+             std::size_t keeping_bytes = kMaxKeepingBytes) {
     service_.reset();
     auto library = Library::Open(movies);
     ASSERT_TRUE(library.ok());
@@ -189,7 +190,8 @@ class SlowMovies : public testing::Test {
                                        return reading_.Index(std::move(fd), stop, audio,
                                                              std::move(beside));
                                      },
-                                 .making_bytes = making_bytes};
+                                 .making_bytes = making_bytes,
+                                 .keeping_bytes = keeping_bytes};
     service_.emplace(*library_, *scripts_, engine_->scheduler(), options);
     ASSERT_TRUE(service_->Start().ok());
   }
@@ -417,6 +419,31 @@ TEST_F(SlowMovies, SegmentsAreReadAsPacketsOfOthersGo) {
     const auto made = answers[i].get();
     EXPECT_TRUE(made.ok()) << i << made.error().ToString();
   }
+}
+
+// The disk of the cache.
+TEST_F(SlowMovies, ADiskThatKeepsSegmentsAndHangsKeepsThemFromNobody) {
+  ASSERT_NO_FATAL_FAILURE(Start("movies/files", kMaxMakingBytes, 1));  // a single one waits
+  ASSERT_TRUE(Ask(kQuick, "master.m3u8").get().ok());
+  std::optional<HungDisk> hung(folder_ / "cache");
+  Answer first = Ask(kQuick, "v0-0.m4s");
+  EXPECT_TRUE(Comes(first) && first.get().ok());
+  ASSERT_TRUE(HungDisk::AwaitWaiting(1));
+  for (const char* part : {"v0-1.m4s", "v0-2.m4s", "v0-0.m4s"}) {
+    Answer answer = Ask(kQuick, part);
+    const bool comes = Comes(answer);
+    if (!comes) hung.reset();
+    ASSERT_TRUE(comes) << part << " waits for the disk of another";
+    EXPECT_TRUE(answer.get().ok()) << part;
+  }
+  const SegmentStats stats = service_->stats();
+  EXPECT_EQ(stats.made, 3U) << "what waits for the disk is there";
+  EXPECT_EQ(stats.cache.hits, 1U);
+  EXPECT_EQ(stats.cache.failed, 2U) << "they are not kept";
+  hung.reset();
+  const TimePoint end = SteadyNow() + std::chrono::seconds(60);
+  while (service_->stats().cache.stored == 0 && SteadyNow() < end) std::this_thread::yield();
+  EXPECT_EQ(service_->stats().cache.stored, 1U);
 }
 
 // A movie with two tracks of sound, known with the first: a manifest tells of the other, too.
