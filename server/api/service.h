@@ -30,6 +30,9 @@ class PacketFeed;
 // Request parameters in the order given, decoded ("width" -> "640").
 using RequestParams = std::vector<std::pair<std::string, std::string>>;
 using JsonCallback = std::function<void(Result<std::string>)>;
+// Text that several get.
+using SharedText = std::shared_ptr<const std::string>;
+using TextCallback = std::function<void(Result<SharedText>)>;
 
 // What a publisher of a name does to one that has it: what the settings say
 // (`live.second_publisher`), or nothing, where nobody decided to publish just now.
@@ -102,10 +105,10 @@ class Service {
   // tickets are ignored.
   virtual void CancelPart(PartTicket ticket) = 0;
 
-  // The library with probe data. `left` is stopped when nobody waits for the answer any more: what
-  // has not begun is left out, and what would be kept for nobody ends. The callback may still come
-  // then, or not at all.
-  virtual void Sources(std::stop_token left, JsonCallback done) = 0;
+  // The library with probe data, the same text for all who ask at once. `left` is stopped when
+  // nobody waits for the answer any more: what has not begun is left out, and what would be kept
+  // for nobody ends. The callback may still come then, or not at all.
+  virtual void Sources(std::stop_token left, TextCallback done) = 0;
   // The plan, without doing it.
   virtual void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
                        JsonCallback done) = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/files/file_requests.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -30,20 +31,36 @@ void FileRequests::Stop() {
   changed_.NotifyAll();
 }
 
+// Why there is no room for one more, if so.
+std::optional<Error> FileRequests::Refusal() {
+  const auto full = [this] { return requests_.size() + asking_.size() >= kMaxFileRequests; };
+  const auto has_left = [](const auto& request) { return request.left.stop_requested(); };
+  if (stopping_) return ShuttingDown();
+  if (!full()) return std::nullopt;
+  std::erase_if(requests_, has_left);
+  std::erase_if(asking_, has_left);
+  if (full()) return TooManyWait();
+  return std::nullopt;
+}
+
 void FileRequests::Add(Work work, std::stop_token left, const JsonCallback& done) {
   std::optional<Error> refused;
   {
     const MutexLock lock(mutex_);
-    if (requests_.size() >= kMaxFileRequests) {
-      std::erase_if(requests_, [](const Request& r) { return r.left.stop_requested(); });
-    }
-    if (stopping_) {
-      refused = ShuttingDown();
-    } else if (requests_.size() >= kMaxFileRequests) {
-      refused = TooManyWait();
-    } else {
-      requests_.push_back({std::move(work), std::move(left), done});
-    }
+    refused = Refusal();
+    if (!refused) requests_.push_back({std::move(work), std::move(left), done});
+  }
+  if (refused) return done(*refused);
+  changed_.NotifyAll();
+}
+
+void FileRequests::AddListing(Listing list, std::stop_token left, const TextCallback& done) {
+  std::optional<Error> refused;
+  {
+    const MutexLock lock(mutex_);
+    refused = Refusal();
+    if (!refused) asking_.push_back({std::move(left), done});
+    if (!refused) list_ = std::move(list);
   }
   if (refused) return done(*refused);
   changed_.NotifyAll();
@@ -63,27 +80,45 @@ void FileRequests::WorkOn(const Request& request) const {
   request.work(stop.get_token());
 }
 
+void FileRequests::WorkOn(const Turn& turn) const {
+  if (turn.request) {
+    if (turn.stopping) return turn.request->done(ShuttingDown());
+    if (!turn.request->left.stop_requested()) WorkOn(*turn.request);
+    return;
+  }
+  const auto has_left = [](const Asking& each) { return each.left.stop_requested(); };
+  if (!turn.stopping && std::ranges::all_of(turn.asking, has_left)) return;
+  const Result<SharedText> listed =
+      turn.stopping ? Result<SharedText>(ShuttingDown()) : turn.list();
+  for (const Asking& each : turn.asking) each.done(listed);
+}
+
+// Nothing at the end. Neither a request nor a listing: it is time to look at the library again.
+std::optional<FileRequests::Turn> FileRequests::NextTurn() {
+  const MutexLock lock(mutex_);
+  const auto none = [this] { return requests_.empty() && asking_.empty(); };
+  if (none() && !stopping_) changed_.WaitFor(mutex_, kBetweenLibraryChecks);
+  if (none() && stopping_) return std::nullopt;
+  Turn turn;
+  turn.stopping = stopping_;
+  if (!asking_.empty() && (requests_.empty() || ahead_ >= kMaxAheadOfListing)) {
+    turn.asking = std::exchange(asking_, {});
+    turn.list = list_;
+    ahead_ = 0;
+  } else if (!requests_.empty()) {
+    turn.request = std::move(requests_.front());
+    requests_.pop_front();
+    if (!asking_.empty()) ++ahead_;
+  }
+  return turn;
+}
+
 void FileRequests::Run() {
   while (true) {
     CheckLibrary();
-    Request request;
-    bool stopping = false;
-    {
-      const MutexLock lock(mutex_);
-      if (requests_.empty() && !stopping_) changed_.WaitFor(mutex_, kBetweenLibraryChecks);
-      stopping = stopping_;
-      if (requests_.empty()) {
-        if (stopping) return;
-        continue;
-      }
-      request = std::move(requests_.front());
-      requests_.pop_front();
-    }
-    if (stopping) {
-      request.done(ShuttingDown());
-    } else if (!request.left.stop_requested()) {
-      WorkOn(request);
-    }
+    const std::optional<Turn> turn = NextTurn();
+    if (!turn) return;
+    WorkOn(*turn);
   }
 }
 

@@ -4,6 +4,9 @@
 // works on them one after the other, so that a slow disk holds up nobody else. Bounded by
 // kMaxFileRequests. Each gets an answer, unless who asked has left before its turn.
 //
+// Listings, each of which looks at the whole library, are made once for all who have asked by then,
+// and behind requests for single files: at most kMaxAheadOfListing of those.
+//
 // The thread looks at the library as well, since a file system that is gone may hold up whoever
 // does: before each request, and once a second.
 //
@@ -15,8 +18,10 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "base/status.h"
 #include "base/thread_safety.h"
@@ -27,6 +32,8 @@ namespace gopmill {
 
 // Requests that read files and have not been answered; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxFileRequests = 256;
+// Those that are worked on before a listing that waits.
+inline constexpr int kMaxAheadOfListing = 32;
 
 class FileRequests {
  public:
@@ -44,6 +51,10 @@ class FileRequests {
   // `work` answers by itself; `done` is for an error when it is not worked on. Those whose clients
   // have `left` have no place in front of others where there is no room.
   void Add(Work work, std::stop_token left, const JsonCallback& done);
+  // Makes a listing, the same whoever asks, unless all have left by then. Who asks while one is
+  // made waits for the next: what has come into the library meanwhile may not be in that one.
+  using Listing = std::function<Result<SharedText>()>;
+  void AddListing(Listing list, std::stop_token left, const TextCallback& done);
   // From now on requests are refused, and those that wait are answered so; the one that is being
   // worked on is told to stop. Does not wait.
   void Stop();
@@ -58,8 +69,21 @@ class FileRequests {
     std::stop_token left;
     JsonCallback done;
   };
+  struct Asking {  // for a listing
+    std::stop_token left;
+    TextCallback done;
+  };
+  struct Turn {  // one of both
+    std::optional<Request> request;
+    std::vector<Asking> asking;
+    Listing list;
+    bool stopping = false;
+  };
   void Run();
   void CheckLibrary();
+  std::optional<Error> Refusal() GOPMILL_REQUIRES(mutex_);
+  std::optional<Turn> NextTurn();
+  void WorkOn(const Turn& turn) const;
   void WorkOn(const Request& request) const;
 
   const Library& library_;
@@ -69,6 +93,9 @@ class FileRequests {
   Mutex mutex_;  // guards all below
   CondVar changed_;
   std::deque<Request> requests_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<Asking> asking_ GOPMILL_GUARDED_BY(mutex_);
+  Listing list_ GOPMILL_GUARDED_BY(mutex_);
+  int ahead_ GOPMILL_GUARDED_BY(mutex_) = 0;  // worked on while a listing waits
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;

@@ -307,7 +307,7 @@ void HttpConnection::StartDeferred(const DeferredReply& reply) {
   left_ = std::stop_source();
   costly_ = reply.costly;
   reply.start(left_.get_token(), [post = host_.MakePoster(id_), exchange = exchange_,
-                                  finish = reply.finish](Result<std::string> result) {
+                                  finish = reply.finish](Result<SharedText> result) {
     post([exchange, finish, result = std::move(result)](HttpConnection& self) {
       if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
       self.costly_ = false;

@@ -50,6 +50,22 @@ HttpResponse JsonOrProblem(Result<std::string> result) {
   return Json(*std::move(result));
 }
 
+HttpResponse SharedOrProblem(const Result<SharedText>& result) {
+  if (!result) return ErrorResponse(result.error());
+  HttpResponse response = Json({});
+  response.shared =
+      SharedBody{.owner = *result, .bytes = **result, .kept_bytes = (*result)->capacity()};
+  return response;
+}
+
+// For what is made for one alone.
+JsonCallback Sharing(TextCallback done) {
+  return [done = std::move(done)](Result<std::string> text) {
+    if (!text.ok()) return done(text.error());
+    done(std::make_shared<const std::string>(*std::move(text)));
+  };
+}
+
 Error NotFound(std::string message) { return {Code::kNotFound, std::move(message)}; }
 
 // Routes without parameters say so rather than ignore a typing error.
@@ -60,10 +76,10 @@ std::optional<Error> UnexpectedQuery(const Call& call) {
 }
 
 // HEAD: the fields GET would have, as far as they are known without transcoding.
-HttpResponse StreamHead(Result<std::string> content_type) {
+HttpResponse StreamHead(const Result<SharedText>& content_type) {
   if (!content_type) return ErrorResponse(content_type.error());
   HttpResponse response;
-  response.content_type = *std::move(content_type);
+  response.content_type = **content_type;
   response.fields = {{"Cache-Control", "no-store"}, {"Accept-Ranges", "none"}};
   response.length_known = false;
   return response;
@@ -80,8 +96,9 @@ Reply Transcode(Call& call) {
     return StreamReply{std::move(call.argument), std::move(call.query)};
   }
   return DeferredReply{[&service = call.context.service, path = call.argument, params = call.query](
-                           std::stop_token left, JsonCallback done) {
-                         service.CheckStream(path, params, std::move(left), std::move(done));
+                           std::stop_token left, TextCallback done) {
+                         service.CheckStream(path, params, std::move(left),
+                                             Sharing(std::move(done)));
                        },
                        StreamHead};
 }
@@ -128,18 +145,18 @@ Reply Publish(Call& call) {
 
 Reply Sources(Call& call) {
   if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
-  return DeferredReply{[&service = call.context.service](std::stop_token left, JsonCallback done) {
+  return DeferredReply{[&service = call.context.service](std::stop_token left, TextCallback done) {
                          service.Sources(std::move(left), std::move(done));
                        },
-                       JsonOrProblem};
+                       SharedOrProblem};
 }
 
 Reply ExplainPath(Call& call, std::string path) {
   return DeferredReply{[&service = call.context.service, path = std::move(path),
-                        params = call.query](std::stop_token left, JsonCallback done) {
-                         service.Explain(path, params, std::move(left), std::move(done));
+                        params = call.query](std::stop_token left, TextCallback done) {
+                         service.Explain(path, params, std::move(left), Sharing(std::move(done)));
                        },
-                       JsonOrProblem, /*costly=*/true};
+                       SharedOrProblem, /*costly=*/true};
 }
 
 // /v1/explain?path=dir/movie.mp4: the same rules as for a path in the target.

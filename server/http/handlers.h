@@ -33,8 +33,8 @@ struct HandlerContext {
 // The answer comes later: call `start` now; turn what it delivers into a response by `finish`. The
 // token is to be stopped when nobody waits for it any more.
 struct DeferredReply {
-  std::function<void(std::stop_token left, JsonCallback)> start;
-  std::function<HttpResponse(Result<std::string>)> finish;
+  std::function<void(std::stop_token left, TextCallback)> start;
+  std::function<HttpResponse(const Result<SharedText>&)> finish;
   bool costly = false;  // half a close counts as leaving, as for a part
 };
 

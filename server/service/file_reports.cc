@@ -64,12 +64,11 @@ bool Describes(const std::string& text, const Library::Entry& entry) {
 
 // What is probed is kept, so that the next request goes on from there: it is not ended with who has
 // left, only with the service.
-void FileReports::Sources(std::stop_token left, const JsonCallback& done) {
-  requests_.Add([this, done](const std::stop_token& /*stop*/) { done(SourcesJson()); },
-                std::move(left), done);
+void FileReports::Sources(std::stop_token left, const TextCallback& done) {
+  requests_.AddListing([this] { return SourcesJson(); }, std::move(left), done);
 }
 
-Result<std::string> FileReports::SourcesJson() {
+Result<SharedText> FileReports::SourcesJson() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   GOPMILL_ASSIGN_OR_RETURN(const auto entries, library_.List());
   ForgetProbesExcept(entries);
@@ -78,7 +77,8 @@ Result<std::string> FileReports::SourcesJson() {
     list.push_back(nlohmann::ordered_json::parse(EntryJson(entry)));
     AddSubtitlesBeside(entry, list.back());
   }
-  return DumpJson(nlohmann::ordered_json{{"sources", std::move(list)}}, 2);
+  return std::make_shared<const std::string>(
+      DumpJson(nlohmann::ordered_json{{"sources", std::move(list)}}, 2));
 }
 
 void FileReports::ForgetProbesExcept(const std::vector<Library::Entry>& entries) {

@@ -52,14 +52,14 @@ class FileReports {
   [[nodiscard]] bool library_readable() const { return requests_.library_readable(); }
 
   // As Service has them.
-  void Sources(std::stop_token left, const JsonCallback& done);
+  void Sources(std::stop_token left, const TextCallback& done);
   void CheckStream(const std::string& path, const RequestParams& params, std::stop_token left,
                    const JsonCallback& done);
   void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
                const JsonCallback& done);
 
  private:
-  Result<std::string> SourcesJson();
+  Result<SharedText> SourcesJson();
   std::string EntryJson(const Library::Entry& entry);
   std::string Probe(const Library::Entry& entry);
   void ForgetProbesExcept(const std::vector<Library::Entry>& entries);

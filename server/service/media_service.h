@@ -78,7 +78,7 @@ class MediaService : public Service {
   Status CancelStream(StreamId id) override;
   PartTicket OpenPart(PartRequest request, PartCallback done) override;
   void CancelPart(PartTicket ticket) override;
-  void Sources(std::stop_token left, JsonCallback done) override {
+  void Sources(std::stop_token left, TextCallback done) override {
     reports_.Sources(std::move(left), done);
   }
   void Explain(const std::string& path, const RequestParams& params, std::stop_token left,

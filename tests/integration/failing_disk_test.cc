@@ -89,10 +89,10 @@ TEST(FailingDisks, TheListOfSourcesLooksAgain) {
   const auto service = MakeListingService();
   ASSERT_TRUE(service.ok()) << service.error().ToString();
   const auto list = [&] {
-    std::promise<Result<std::string>> answer;
-    (*service)->Sources({}, [&](Result<std::string> json) { answer.set_value(std::move(json)); });
+    std::promise<Result<SharedText>> answer;
+    (*service)->Sources({}, [&](Result<SharedText> json) { answer.set_value(std::move(json)); });
     const auto json = answer.get_future().get();
-    return json.ok() ? *json : json.error().ToString();
+    return json.ok() ? **json : json.error().ToString();
   };
   {
     const FailingDisk bad(0);
@@ -107,7 +107,8 @@ TEST(FailingDisks, PlansThatNobodyWaitsForAreNotMade) {
   std::vector<std::stop_source> left(kMaxFileRequests);
   std::stop_source begun_left;
   std::atomic<int> made = 0;
-  std::promise<Result<std::string>> begun, listed;
+  std::promise<Result<std::string>> begun;
+  std::promise<Result<SharedText>> listed;
   const auto service = MakeListingService();
   ASSERT_TRUE(service.ok()) << service.error().ToString();
   {
@@ -120,7 +121,7 @@ TEST(FailingDisks, PlansThatNobodyWaitsForAreNotMade) {
     }
     begun_left.request_stop();
     for (std::stop_source& each : left) each.request_stop();
-    (*service)->Sources({}, [&](Result<std::string> json) { listed.set_value(std::move(json)); });
+    (*service)->Sources({}, [&](Result<SharedText> json) { listed.set_value(std::move(json)); });
   }
   const auto plan = begun.get_future().get();
   ASSERT_FALSE(plan.ok());

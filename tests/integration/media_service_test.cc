@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <filesystem>
@@ -13,7 +14,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <semaphore>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/integration/end_sink.h"
 #include "tests/integration/test_streams.h"
@@ -132,7 +135,7 @@ TEST(MediaService, KnowsWhetherItsLibraryCanBeRead) {
   ASSERT_TRUE(service.ok());
   const auto sources = [&] {
     std::promise<bool> listed;
-    (*service)->Sources({}, [&](const Result<std::string>& list) { listed.set_value(list.ok()); });
+    (*service)->Sources({}, [&](const Result<SharedText>& list) { listed.set_value(list.ok()); });
     return listed.get_future().get();
   };
   EXPECT_TRUE(sources());
@@ -162,7 +165,7 @@ TEST(MediaService, SaysWhichMoviesNoRequestCanReach) {
   const auto service = MediaService::Create(config);
   ASSERT_TRUE(service.ok());
   std::promise<std::string> listed;
-  (*service)->Sources({}, [&](Result<std::string> json) { listed.set_value(json.value()); });
+  (*service)->Sources({}, [&](const Result<SharedText>& json) { listed.set_value(*json.value()); });
   const auto sources = nlohmann::json::parse(listed.get_future().get())["sources"];
   ASSERT_EQ(sources.size(), 2U);
   EXPECT_EQ(sources[0]["path"], "live/talk.mpg");
@@ -253,6 +256,34 @@ TEST(MediaService, APlayerThatWouldBreakAPromiseIsRefusedAndCounted) {
             std::string::npos);
 }
 
+// A page that is loaded by many asks for the whole library each time.
+TEST(MediaService, TheLibraryIsListedOnceForAllWhoAskBehindWhatTakesNoTime) {
+  std::promise<void> begun, go_on, last;
+  const auto service = MakeService();
+  std::vector<std::string> order;
+  std::vector<SharedText> lists;
+  service->Sources({}, [&](const auto&) {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  begun.get_future().wait();
+  for (int i = 0; i < 9; ++i) {
+    service->Sources({}, [&](const Result<SharedText>& list) {
+      order.emplace_back("list");
+      lists.push_back(list.ok() ? *list : nullptr);
+      if (lists.size() == 9) last.set_value();
+    });
+  }
+  service->CheckStream("sync-720p.mp4", {}, {}, [&](const Result<std::string>& type) {
+    order.push_back(type.ok() ? *type : type.error().ToString());
+  });
+  go_on.set_value();
+  last.get_future().wait();
+  EXPECT_EQ(order.front(), "video/mp4");
+  ASSERT_NE(lists.front(), nullptr);
+  EXPECT_EQ(std::ranges::count(lists, lists.front()), 9) << "it was made once";
+}
+
 TEST(MediaService, OneRequestForFilesTooManyIsRefused) {
   std::promise<void> begun;
   std::promise<void> go_on;
@@ -268,7 +299,7 @@ TEST(MediaService, OneRequestForFilesTooManyIsRefused) {
   }
   EXPECT_EQ(answered, 0U);
   std::optional<Error> refused;
-  service->Sources({}, [&](const Result<std::string>& sources) { refused = sources.error(); });
+  service->Sources({}, [&](const Result<SharedText>& sources) { refused = sources.error(); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code, Code::kUnavailable);
   go_on.set_value();
@@ -438,7 +469,7 @@ TEST_F(NothingBrought, AnUploadLosesItsPlace) {
 TEST(MediaService, ListsSourcesAndExplains) {
   const auto service = MakeService();
   std::promise<std::string> sources, plan;
-  service->Sources({}, [&](Result<std::string> json) { sources.set_value(json.value()); });
+  service->Sources({}, [&](const Result<SharedText>& json) { sources.set_value(*json.value()); });
   EXPECT_NE(sources.get_future().get().find("\"modern-720p.mp4\""), std::string::npos);
   service->Explain("ref-street.mpg", kSmall, {},
                    [&](Result<std::string> json) { plan.set_value(json.value()); });

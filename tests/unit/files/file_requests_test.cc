@@ -86,6 +86,72 @@ TEST_F(FileRequestsTest, WhoHasLeftHasNoPlaceInFrontOfOthers) {
   EXPECT_EQ(worked_, 1) << "of those who have not left";
 }
 
+// Each looks at the whole library, which may take seconds.
+TEST_F(FileRequestsTest, AListingIsMadeForAllWhoWaitBehindOthers) {
+  std::vector<std::string> order;
+  std::promise<void> begun, go_on, last;
+  const auto list = [&]() -> Result<SharedText> {
+    order.emplace_back("list");
+    if (order.size() == 1) {
+      begun.set_value();
+      go_on.get_future().wait();
+    }
+    return std::make_shared<const std::string>("movies");
+  };
+  std::vector<SharedText> listed;
+  const auto ask = [&](std::stop_token left = {}) {
+    requests_->AddListing(list, std::move(left), [&](const Result<SharedText>& answer) {
+      listed.push_back(answer.value());
+      if (listed.size() == 10) last.set_value();
+    });
+  };
+  ask();
+  begun.get_future().wait();
+  for (int i = 0; i < 9; ++i) ask();
+  requests_->Add([&](const std::stop_token&) { order.emplace_back("check"); }, {},
+                 [](const Result<std::string>&) {});
+  go_on.set_value();
+  last.get_future().wait();
+  EXPECT_EQ(order, (std::vector<std::string>{"list", "check", "list"}));
+  EXPECT_NE(listed[0], listed[1]) << "it may have begun before the movie was there";
+  EXPECT_EQ(listed[1], listed[9]);
+}
+
+TEST_F(FileRequestsTest, AListingDoesNotWaitForEver) {
+  Hold();
+  int worked = 0;
+  for (int i = 0; i < kMaxAheadOfListing + 1; ++i) {
+    requests_->Add([&](const std::stop_token&) { ++worked; }, {},
+                   [](const Result<std::string>&) {});
+  }
+  std::promise<int> listed;
+  requests_->AddListing([&]() -> Result<SharedText> { return SharedText(); }, {},
+                        [&](const Result<SharedText>&) { listed.set_value(worked); });
+  Release();
+  EXPECT_EQ(listed.get_future().get(), kMaxAheadOfListing);
+}
+
+TEST_F(FileRequestsTest, AListingThatNobodyWaitsForIsNotMade) {
+  Hold();
+  std::stop_source left;
+  std::atomic<int> made = 0;
+  requests_->AddListing(
+      [&]() -> Result<SharedText> {
+        ++made;
+        return SharedText();
+      },
+      left.get_token(), [](const Result<SharedText>&) {});
+  left.request_stop();
+  std::promise<void> last;
+  for (int i = 0; i < kMaxAheadOfListing; ++i) Add();
+  requests_->Add([&](const std::stop_token&) { last.set_value(); }, {},
+                 [](const Result<std::string>&) {});
+  Release();
+  last.get_future().wait();
+  EXPECT_EQ(worked_, kMaxAheadOfListing);
+  EXPECT_EQ(made, 0);
+}
+
 TEST_F(FileRequestsTest, TheEndAnswersWhoWaits) {
   Hold();
   Add();

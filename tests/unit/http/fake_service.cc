@@ -251,7 +251,7 @@ Status FakeService::CancelStream(StreamId id) {
   return OkStatus();
 }
 
-void FakeService::Sources(std::stop_token /*left*/, JsonCallback done) {
+void FakeService::Sources(std::stop_token /*left*/, TextCallback done) {
   if (!answer_sources) return;
   MutexLock lock(mutex_);
   helpers_.emplace_back([done = std::move(done)] {
@@ -259,7 +259,7 @@ void FakeService::Sources(std::stop_token /*left*/, JsonCallback done) {
     for (int i = 0; i < 100; ++i) {
       body.append(i == 0 ? "" : ",").append("{\"path\":\"movie" + std::to_string(i) + ".mp4\"}");
     }
-    done(body + "]}");
+    done(std::make_shared<const std::string>(body + "]}"));
   });
 }
 

@@ -60,7 +60,7 @@ class FakeService final : public Service {
   Status CancelStream(StreamId id) override;
   PartTicket OpenPart(PartRequest request, PartCallback done) override;
   void CancelPart(PartTicket ticket) override;
-  void Sources(std::stop_token left, JsonCallback done) override;
+  void Sources(std::stop_token left, TextCallback done) override;
   void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
                JsonCallback done) override;
   std::string Streams() const override;
