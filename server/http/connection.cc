@@ -26,8 +26,6 @@ namespace {
 // How far a client may send ahead of the answers. Reaching it while a stream runs or a part or plan
 // is made would hide the client's leaving (reading stops), so the connection is cut then.
 constexpr std::size_t kMaxInputBytes = 64 * kKiB;
-// What a client may still send after our side was shut before it is reset.
-constexpr std::size_t kMaxLingerBytes = 4 * kMiB;
 // How often it is asked whether a client has left that is not read from.
 constexpr std::chrono::milliseconds kPausedInterval(200);
 // Bytes the kernel may hold unsent for one connection, beside our own buffer.
@@ -140,9 +138,7 @@ void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept
              length >= kMaxInputBytes) {
     self->Close(How::kReset);
   } else if (self->phase_ == Phase::kLingering) {
-    self->lingered_bytes_ += length;
-    evbuffer_drain(self->input(), length);
-    if (self->lingered_bytes_ > kMaxLingerBytes) self->Close(How::kReset);
+    evbuffer_drain(self->input(), length);  // the kernel may still have some of the answer
   }
 }
 

@@ -176,7 +176,6 @@ class HttpConnection {
   TimePoint moved_at_;          // when a byte of the body was passed on or one of its answer taken
   bool continue_sent_ = false;  // "100 Continue" for this request
   bool input_ended_ = false;
-  std::size_t lingered_bytes_ = 0;
   TimePoint idle_since_ = SteadyNow();
 };
 

@@ -117,6 +117,21 @@ TEST_F(UploadTest, AReaderThatHasEnoughIsNoError) {
   EXPECT_TRUE(client.AwaitClosed());
 }
 
+// A reset would take from it what the kernel still has of the answer (RFC 9112 section 9.6).
+TEST_F(UploadTest, WhoSendsOnHasTheWholeAnswer) {
+  options.limits.linger_timeout = seconds(60);
+  Start();
+  constexpr std::size_t kAnswer = 16'000;  // which the kernel takes at once
+  RawClient client(port(), 4096);
+  client.Send("PUT /v1/transcode?limit=" + std::to_string(kAnswer) +
+              " HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(client.Send(std::string(1 << 20, 'x'))) << i << " MiB";
+  const auto response = client.Receive();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body.size(), kAnswer);
+  EXPECT_TRUE(response->complete);
+}
+
 TEST_F(UploadTest, IsToldToContinueOnceAccepted) {
   RawClient client(port());
   client.Send(std::string(kChunkedHead) + "Expect: 100-continue\r\n\r\n");
