@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -42,16 +43,49 @@ std::int64_t LinesOf(const SegmentedMovie& movie, const PartName& name) {
   return static_cast<std::int64_t>(movie.thumbnails.frames.size());
 }
 
-Status CheckLength(const SegmentedMovie& movie, const PartName& name) {
+// Those of equal durations are one line of a manifest.
+std::int64_t EqualRuns(std::int64_t count, const std::function<Rational(std::int64_t)>& duration) {
+  std::int64_t runs = 0;
+  Rational before;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Rational now = duration(k);
+    if (k == 0 || now != before) ++runs;
+    before = now;
+  }
+  return runs;
+}
+
+// Of a manifest, for segments: of pictures, and of each sound.
+std::int64_t ManifestLines(const SegmentedMovie& movie, std::span<const SoundOf> sounds) {
+  std::int64_t lines = EqualRuns(movie.segments.count(), [&](std::int64_t k) {
+    return VideoSegmentDuration(movie.segments, k);
+  });
+  for (const SoundOf& sound : sounds) {
+    if (sound == nullptr || !sound->audio) continue;
+    const AudioGrid& grid = sound->audio->grid;
+    lines += EqualRuns(grid.count(), [&](std::int64_t k) { return AudioSegmentDuration(grid, k); });
+  }
+  return lines;
+}
+
+Status CheckLength(const SegmentedMovie& movie, const PartName& name,
+                   std::span<const SoundOf> sounds) {
   constexpr std::size_t kBesideQuery = 48;  // of a line, about
+  const bool manifest = name.kind == PartKind::kManifest;
   const std::string& query = name.track == PartTrack::kSubtitles ? movie.text_query : movie.query;
-  const auto lines = static_cast<std::size_t>(LinesOf(movie, name));
-  if (lines * (query.size() + kBesideQuery) <= kMaxPlaylistBytes) return OkStatus();
-  return Error{
-      .code = Code::kUnsupported,
-      .message = "The playlist would be too long: all parameters are in each of its lines.",
-      .parameter = "segment",
-      .accepted = "longer segments, or fewer parameters"};
+  const auto lines =
+      static_cast<std::size_t>(manifest ? ManifestLines(movie, sounds) : LinesOf(movie, name));
+  if (lines * (manifest ? kBesideQuery : query.size() + kBesideQuery) <= kMaxPlaylistBytes) {
+    return OkStatus();
+  }
+  Error error{.code = Code::kUnsupported,
+              .message = "The playlist would be too long: all parameters are in each of its lines.",
+              .parameter = "segment",
+              .accepted = "longer segments, or fewer parameters"};
+  if (!manifest) return error;
+  error.message = "The manifest would be too long: it names each segment of each track of sound.";
+  error.accepted = "longer segments";
+  return error;
 }
 
 std::string Cues(const SegmentedMovie& movie, const PartName& name) {
@@ -103,7 +137,7 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
 
 Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
                            std::span<const SoundOf> sounds) {
-  GOPMILL_RETURN_IF_ERROR(CheckLength(movie, name));
+  GOPMILL_RETURN_IF_ERROR(CheckLength(movie, name, sounds));
   std::string text;
   MediaPart part;
   switch (name.kind) {

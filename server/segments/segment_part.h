@@ -21,6 +21,7 @@ namespace gopmill {
 inline constexpr int kSegmentAgeSeconds = 86'400;
 
 // Of a playlist or a list of thumbnails: each of its lines has all parameters of the request in it.
+// Of a manifest: it has a line for each run of segments of one length, of each track.
 inline constexpr std::size_t kMaxPlaylistBytes = std::size_t{64} << 20U;
 
 // kNotFound unless the movie has what the name names.

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "media/segment_plan.h"
 
@@ -26,6 +28,31 @@ TEST(SegmentPart, APlaylistThatWouldBeTooLongIsRefused) {
   ASSERT_FALSE(part.ok());
   EXPECT_EQ(part.error().code, Code::kUnsupported);
   EXPECT_EQ(part.error().parameter, "segment");
+}
+
+// A sound of so many segments, whose lengths are equal or not.
+SoundOf Sound(std::int64_t segments, bool regular) {
+  auto movie = std::make_shared<SegmentedMovie>();
+  AudioGrid& grid = movie->audio.emplace().grid;
+  grid = {.rate = 48'000, .frame_size = 1024, .borders = {0}};
+  for (std::int64_t k = 0; k < segments; ++k) {
+    grid.borders.push_back(grid.borders.back() + (regular ? 24 : 23 + k % 2));
+  }
+  grid.samples = grid.borders.back() * grid.frame_size;
+  return movie;
+}
+
+TEST(SegmentPart, AManifestThatWouldBeTooLongIsRefused) {
+  const PartName manifest{.kind = PartKind::kManifest};
+  SegmentedMovie movie = MovieOf(kMaxSegments, "");
+  movie.container = Container::kTs;  // refused by itself, but later
+  for (const bool regular : {false, true}) {
+    const std::vector<SoundOf> sounds(4, Sound(kMaxSegments, regular));
+    const auto part = TextPart(movie, manifest, sounds);
+    ASSERT_FALSE(part.ok());
+    EXPECT_EQ(part.error().parameter, regular ? "container" : "segment")
+        << "runs of one length are one line";
+  }
 }
 
 TEST(SegmentPart, TheMostSegmentsOfAPlanHaveAPlaylist) {
