@@ -53,13 +53,16 @@ Status CheckAll(const ServerConfig& config) {
   return CheckSettings(config);
 }
 
-// As many files as there may be; with fewer than the settings may need, fewer connections.
+// As many files as there may be; with fewer than the settings may need, fewer connections, as far
+// as that goes.
 std::size_t RoomForConnections(const ServerConfig& config) {
   const std::int64_t files = RaiseOpenFileLimit();
   const std::int64_t connections = ConnectionsWithin(files, config);
-  if (connections < config.http.max_connections) {
-    spdlog::warn("only {} files may be open: at most {} connections; for {}, ulimit -Hn {}", files,
-                 connections, config.http.max_connections, OpenFilesFor(config));
+  if (files < OpenFilesFor(config)) {
+    spdlog::warn(
+        "only {} files may be open: at most {} connections; the settings may need {} "
+        "(ulimit -Hn)",
+        files, connections, OpenFilesFor(config));
   }
   return static_cast<std::size_t>(connections);
 }
@@ -181,10 +184,12 @@ bool ReloadSettings(const ServeArgs& args, SignalQueue& queue, Running& running)
     return false;
   }
   const bool other_users = reloaded->config.auth != running.config.auth;
+  const bool other_streams = reloaded->config.streams.max != running.config.streams.max;
   running.config = reloaded->config;
   running.service.Reload(running.config);
   queue.SetDrain(DrainOf(running.config));
   if (other_users) SetUsers(running);
+  if (other_streams) running.http.SetMaxConnections(RoomForConnections(running.config));
   if (const Status level = SetLogLevel(running.config.log.level); !level.ok()) {
     spdlog::error("reload: {}", level.error().message);
   }

@@ -88,6 +88,11 @@ class HttpServer::Impl final : public ConnectionHost {
     });
   }
 
+  // Owner thread.
+  void SetMaxConnections(std::size_t most) {
+    RunOnLoop([this, most] { max_connections_ = most; });
+  }
+
   // Owner thread. After the loop has ended, this thread is the only one left here.
   void Stop() {
     if (loop_ == nullptr) return;
@@ -151,7 +156,7 @@ class HttpServer::Impl final : public ConnectionHost {
 
  private:
   void Accept(int fd) {
-    if (connections_.size() >= options_.limits.max_connections && !EvictIdle()) return Refuse(fd);
+    if (connections_.size() >= max_connections_ && !EvictIdle()) return Refuse(fd);
     const std::uint64_t id = next_id_++;
     auto connection = std::make_unique<HttpConnection>(*this, id, fd);
     connection->Begin();
@@ -228,7 +233,8 @@ class HttpServer::Impl final : public ConnectionHost {
   const std::string refusal_ = RefusalText();
   const std::shared_ptr<WaitingAnswers> answers_;
   HttpMetrics metrics_;
-  Users users_;  // loop thread only
+  Users users_;                                                    // loop thread only
+  std::size_t max_connections_ = options_.limits.max_connections;  // loop thread only
   HandlerContext context_;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Listener> listener_;
@@ -252,6 +258,7 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 int HttpServer::port() const { return impl_->port(); }
 void HttpServer::SetUsers(Users users) { impl_->SetUsers(std::move(users)); }
+void HttpServer::SetMaxConnections(std::size_t most) { impl_->SetMaxConnections(most); }
 std::size_t HttpServer::Drain(Duration limit) { return impl_->Drain(limit); }
 void HttpServer::Stop() { impl_->Stop(); }
 HttpStats HttpServer::stats() const { return impl_->stats(); }

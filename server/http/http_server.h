@@ -39,6 +39,10 @@ class HttpServer {
   // Blocks until it is so. Not after Stop.
   void SetUsers(Users users);
 
+  // From the next connection on there may be so many; those that are open stay. Blocks until it is
+  // so. Not after Stop.
+  void SetMaxConnections(std::size_t most);
+
   // Takes no new streams (503 with Retry-After; /readyz is 503 too), lets running ones finish for
   // at most `limit`, then cuts them. Returns how many were cut. Connections are still accepted, so
   // that probes and late clients get a clear answer instead of a refused connection; each is closed

@@ -121,6 +121,24 @@ def as_many_files_may_be_open_as_can_be(folder):
             check(len(told) == (1 if words else 0) and all(words in line for line in told), f"{hard}: {server.log}")
 
 
+def streams_that_a_reload_lets_in_leave_fewer_files(folder):
+    config = os.path.join(folder, "streams.json")
+
+    def settings(most):
+        write(config, streams={"max": most}, http={"max_connections": 3000})
+
+    settings(64)
+    with Server(folder, "--config", config, starter=["prlimit", "--nofile=4096:4096"]) as server:
+        check(not [line for line in server.log if "files may be open" in line], f"{server.log}")
+        for most, words in ((400, "only 4096 files may be open: at most 2048 connections; the settings may need"), (10, None)):
+            before = len(server.log)
+            settings(most)
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: any("/streams/max changed" in line for line in server.log[before:]), 10, "the reload")
+            told = [line for line in server.log[before:] if "files may be open" in line]
+            check(len(told) == (1 if words else 0) and all(words in line for line in told), f"{most}: {server.log}")
+
+
 def a_start_that_is_short_of_threads_ends(folder):
     """Each stack is 8 MiB of address space: these limits cut the start off at one thread after the other."""
     command = [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", "--workers", "2"]
@@ -147,7 +165,8 @@ def main():
         return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line,
                         a_reload_takes_workers_out_of_service,
                         weights_that_are_not_held_are_said, a_cache_that_cannot_be_is_said_once,
-                        a_start_that_is_short_of_threads_ends, as_many_files_may_be_open_as_can_be], folder)
+                        a_start_that_is_short_of_threads_ends, as_many_files_may_be_open_as_can_be,
+                        streams_that_a_reload_lets_in_leave_fewer_files], folder)
 
 
 if __name__ == "__main__":
