@@ -41,6 +41,57 @@ Role NeededRole(const HttpRequest& request, RouteId route) {
   return Role::kRead;
 }
 
+// "movies.example" of "movies.example.:8080", "[::1]" of "[::1]:8080".
+std::string_view HostOf(std::string_view authority) {
+  if (authority.starts_with('[')) {
+    const std::string_view address = authority.substr(0, authority.find(']') + 1);
+    const std::string_view rest = authority.substr(address.size());
+    return rest.empty() || rest.starts_with(':') ? address : std::string_view();
+  }
+  std::string_view host = authority.substr(0, authority.find(':'));
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host;
+}
+
+bool IsAddress(std::string_view host) {
+  return host.starts_with('[') || std::ranges::all_of(host, [](unsigned char c) {
+           return std::isdigit(c) != 0 || c == '.';
+         });
+}
+
+bool IsOfThisMachine(std::string_view host) {
+  if (host == "localhost" || host.ends_with(".localhost") || host == "[::1]") return true;
+  return IsAddress(host) && host.starts_with("127.");
+}
+
+// "movies.example:8080" of "https://movies.example:8080/page"; empty where there is none.
+std::string_view AuthorityOf(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return {};
+  url.remove_prefix(scheme + 3);
+  return url.substr(0, url.find('/'));
+}
+
+// The page that has a browser ask, as its Origin ("null" where it hides that), or of pictures and
+// other elements, which have none, as the Referer. Empty: none that can be told, or who is led to
+// see the answer by a link.
+std::string PageOf(const HttpRequest& request, std::string_view site) {
+  const std::string_view origin = request.Field("origin");
+  if (!origin.empty()) return LowerAscii(origin);
+  if (site != "cross-site" || LowerAscii(request.Field("sec-fetch-mode")) == "navigate") return {};
+  const std::string_view referer = request.Field("referer");
+  return referer.empty() ? "null" : LowerAscii(referer);
+}
+
+bool IsOwnPage(std::string_view page, const HttpRequest& request,
+               const std::vector<std::string>& names) {
+  const std::string_view authority = AuthorityOf(page);
+  if (authority.empty()) return false;
+  if (authority == LowerAscii(request.Field("host"))) return true;  // which RefuseHost has seen
+  const std::string_view host = HostOf(authority);
+  return IsOfThisMachine(host) || std::ranges::find(names, host) != names.end();
+}
+
 bool IsOpen(RouteId route) { return route == RouteId::kHealth || route == RouteId::kReady; }
 
 }  // namespace
@@ -99,19 +150,27 @@ std::optional<HttpResponse> RefuseHost(const HttpRequest& request, RouteId route
                                        const std::vector<std::string>& names) {
   if (IsOpen(route)) return std::nullopt;
   const std::string field = LowerAscii(request.Field("host"));
-  std::string_view host = field;
-  if (host.starts_with('[')) return std::nullopt;  // an IPv6 address
-  host = host.substr(0, host.find(':'));
-  if (host.ends_with('.')) host.remove_suffix(1);
-  const bool address =
-      std::ranges::all_of(host, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+  const std::string_view host = HostOf(field);
   const bool local = host.find('.') == std::string_view::npos || host.ends_with(".localhost");
   const bool named = std::ranges::find(names, host) != names.end();
-  if (address || local || named) return std::nullopt;
+  if (IsAddress(host) || local || named) return std::nullopt;
   return ProblemResponse(ProtocolProblem(
       421,
       "This server is for its own machine; ask for it as 127.0.0.1 or localhost, or by a name in "
       "its setting http.host_names."));
+}
+
+std::optional<HttpResponse> RefuseForeignPage(const HttpRequest& request, RouteId route,
+                                              const std::vector<std::string>& names) {
+  if (IsOpen(route) || request.method == "OPTIONS") return std::nullopt;
+  const std::string site = LowerAscii(request.Field("sec-fetch-site"));
+  if (site == "same-origin" || site == "none") return std::nullopt;
+  const std::string page = PageOf(request, site);
+  if (page.empty() || IsOwnPage(page, request, names)) return std::nullopt;
+  return ProblemResponse(ProtocolProblem(
+      403,
+      "This server is for pages of its own machine, and this request comes from one of another "
+      "site; add the page's host to http.host_names to allow it."));
 }
 
 }  // namespace gopmill

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a request may be answered at all: its user (RFC 7617, RFC 6750), and where there are
-// none, that it was meant for this host.
+// none, that it was meant for this host and comes from none of the pages of other sites.
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -33,6 +33,13 @@ std::string WhoAsks(const HttpRequest& request, const Users& users);
 // dot are ours, and those of `names` (lower case). Health checks may come by any name.
 std::optional<HttpResponse> RefuseHost(const HttpRequest& request, RouteId route,
                                        const std::vector<std::string>& names);
+
+// 403 for what a page of another site has the browser of this machine ask for (its Origin, or what
+// browsers say of requests that have none): it would read the library, and have movies transcoded.
+// Pages of this machine, of any port, and those of `names` may. So may what is no browser, and who
+// follows a link, and OPTIONS, so that the page can read why. Behind RefuseHost.
+std::optional<HttpResponse> RefuseForeignPage(const HttpRequest& request, RouteId route,
+                                              const std::vector<std::string>& names);
 
 // The names in a setting, in lower case.
 Result<std::vector<std::string>> ParseHostNames(std::string_view text);

@@ -348,9 +348,9 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   RouteMatch match = MatchRoute(target->segments);
   const RouteId asked = match.route == nullptr ? RouteId::kUnknown : match.route->id;
   if (context.own_names_only) {
-    if (auto refused = RefuseHost(request, asked, context.host_names)) {
-      return {RouteId::kUnknown, std::move(*refused)};
-    }
+    auto refused = RefuseHost(request, asked, context.host_names);
+    if (!refused) refused = RefuseForeignPage(request, asked, context.host_names);
+    if (refused) return {RouteId::kUnknown, std::move(*refused)};
   }
   if (match.route == nullptr) {
     return {RouteId::kUnknown,

@@ -26,7 +26,8 @@ struct HandlerContext {
   const HttpMetrics& metrics;
   const Users& users;  // may be others with the next request; loop thread only
   const std::vector<std::string>& host_names;
-  bool own_names_only = false;  // refuse other hosts of the Internet; loop thread only
+  bool own_names_only = false;  // refuse other hosts of the Internet, and pages of theirs; loop
+                                // thread only
   bool draining = false;        // loop thread only
 };
 

@@ -77,7 +77,9 @@ struct HttpOptions {
   int port = 8080;                    // 0 takes any free port: see HttpServer::port
   HttpLimits limits;
   Users users;  // none: everybody may do everything
-  // Hosts that requests may be for where only those of this machine may (access.h); lower case.
+  // Hosts that requests may be for, and pages may be of that ask, beside those of this machine,
+  // where others may not: on loopback without users, and wherever there are such names (access.h).
+  // Lower case.
   std::vector<std::string> host_names;
 };
 

@@ -25,9 +25,9 @@ namespace gopmill {
 namespace {
 
 // On loopback and without users it is the network that keeps others out, and a browser on this
-// machine would let them in.
-bool GuardsHost(const std::string& address, const Users& users) {
-  return IsLoopback(address) && users.empty();
+// machine would let them in. Elsewhere where somebody has said which names are meant.
+bool GuardsHost(const HttpOptions& options, const Users& users) {
+  return !options.host_names.empty() || (IsLoopback(options.address) && users.empty());
 }
 
 // The whole answer to a connection for which there is no room; it is never looked at otherwise.
@@ -50,7 +50,7 @@ class HttpServer::Impl final : public ConnectionHost {
         answers_(std::make_shared<WaitingAnswers>(options.limits.answer_bytes)),
         users_(options.users),
         context_{service, metrics_, users_, options_.host_names,
-                 GuardsHost(options.address, options.users)} {}
+                 GuardsHost(options, options.users)} {}
   ~Impl() override { Stop(); }
 
   // Owner thread.
@@ -84,7 +84,7 @@ class HttpServer::Impl final : public ConnectionHost {
   void SetUsers(Users users) {
     RunOnLoop([this, &users] {
       users_ = std::move(users);
-      context_.own_names_only = GuardsHost(options_.address, users_);
+      context_.own_names_only = GuardsHost(options_, users_);
     });
   }
 

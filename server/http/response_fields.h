@@ -3,8 +3,8 @@
 // The fields that every response carries, and what the request's fields change about a finished
 // one.
 //
-// Any web page may read by GET (CORS "*"), so that players on other sites work; no page may DELETE,
-// because a preflight is answered without that method.
+// Any web page may read by GET (CORS "*") what it gets at all (access.h), so that players on other
+// sites work; no page may DELETE, because a preflight is answered without that method.
 //
 // Thread-safety: safe (pure functions).
 #pragma once

@@ -106,6 +106,9 @@ def rebinding(folder):
                              ("127.0.0.1.evil.example:80", 421)]:
             answer, body = server.get("/v1/sources", headers={"Host": host})
             check(answer.status == status, f"host {host}: {answer.status} {body[:200]}")
+        for origin, status in [(f"http://127.0.0.1:{server.port}", 200), ("http://localhost:3000", 200), ("https://evil.example", 403), ("null", 403)]:
+            answer, body = server.get("/v1/sources", headers={"Origin": origin})
+            check(answer.status == status, f"a page of {origin}: {answer.status} {body[:200]}")
 
 
 class Player:

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "server/api/request_params.h"
 
 namespace gopmill {
@@ -147,6 +151,63 @@ TEST(Access, IsForNamesThatAreSetAsWell) {
     ASSERT_FALSE(refused.ok()) << bad;
     EXPECT_EQ(refused.error().parameter, "http.host_names");
   }
+}
+
+HttpRequest FromPage(HttpFields fields) {
+  fields.emplace_back("host", "127.0.0.1:8080");
+  return {.method = "GET", .target = "/v1/sources", .fields = std::move(fields)};
+}
+
+bool IsRefused(const HttpFields& fields, const std::vector<std::string>& names = {}) {
+  const auto refused = RefuseForeignPage(FromPage(fields), RouteId::kSources, names);
+  return refused && refused->status == 403;
+}
+
+TEST(Access, IsForPagesOfThisMachine) {
+  EXPECT_FALSE(IsRefused({}));
+  for (const char* own : {"http://127.0.0.1:8080", "http://localhost:3000", "https://LOCALHOST",
+                          "http://127.0.0.2", "http://[::1]:1", "http://a.localhost:1"}) {
+    EXPECT_FALSE(IsRefused({{"origin", own}})) << own;
+    EXPECT_FALSE(IsRefused({{"origin", own}, {"sec-fetch-site", "cross-site"}})) << own;
+  }
+  for (const char* other :
+       {"https://evil.example", "null", "http://127.evil.example",
+        "http://127.0.0.1.evil.example:80", "http://localhost.evil.example", "http://192.168.1.2",
+        "http://[2001:db8::1]", "http://nas", "http://evil.example/127.0.0.1", "file://",
+        "http://[::1].evil.example"}) {
+    EXPECT_TRUE(IsRefused({{"origin", other}})) << other;
+    EXPECT_TRUE(IsRefused({{"origin", other}, {"sec-fetch-site", "cross-site"}})) << other;
+  }
+  const HttpRequest foreign = FromPage({{"origin", "https://evil.example"}});
+  EXPECT_FALSE(RefuseForeignPage(foreign, RouteId::kHealth, {}).has_value());
+}
+
+// What elements ask for has no Origin.
+TEST(Access, IsForPagesOfThisMachineThatDoNotSayWhoTheyAre) {
+  const HttpFields foreign = {{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "no-cors"}};
+  EXPECT_TRUE(IsRefused(foreign));
+  const auto with = [&](const char* name, const char* value) {
+    HttpFields fields = foreign;
+    fields.emplace_back(name, value);
+    return fields;
+  };
+  EXPECT_TRUE(IsRefused(with("referer", "https://evil.example/http://localhost/")));
+  EXPECT_FALSE(IsRefused(with("referer", "http://localhost:3000/page")));
+  for (const char* site : {"same-origin", "same-site", "none"}) {
+    EXPECT_FALSE(IsRefused({{"sec-fetch-site", site}, {"sec-fetch-mode", "no-cors"}})) << site;
+  }
+  EXPECT_FALSE(IsRefused({{"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}}))
+      << "a link leads here";
+}
+
+TEST(Access, IsForPagesThatAreSetAsWell) {
+  const std::vector<std::string> names = {"movies.example"};
+  EXPECT_FALSE(IsRefused({{"origin", "https://Movies.example:8443"}}, names));
+  EXPECT_TRUE(IsRefused({{"origin", "https://a.movies.example"}}, names));
+  HttpRequest same{.method = "DELETE",
+                   .target = "/v1/streams/1",
+                   .fields = {{"host", "192.168.1.2:80"}, {"origin", "http://192.168.1.2:80"}}};
+  EXPECT_FALSE(RefuseForeignPage(same, RouteId::kStream, names).has_value()) << "its own page";
 }
 
 TEST(Access, DecodesBase64) {

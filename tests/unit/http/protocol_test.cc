@@ -190,6 +190,30 @@ TEST_F(ProtocolTest, AnswersOptionsAndPreflights) {
   EXPECT_EQ(Fetch(port(), "/nothing", {}, "OPTIONS")->status, 404);
 }
 
+TEST_F(ProtocolTest, TellsAPageOfAnotherSiteWhyItMayNot) {
+  const auto refused = Fetch(port(), "/v1/sources", "Origin: https://evil.example\r\n");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_EQ(refused->Field("access-control-allow-origin"), "*");
+  EXPECT_THAT(refused->body, HasSubstr("add the page's host to http.host_names to allow it"));
+  for (const char* own :
+       {"Origin: http://127.0.0.1:8080\r\n", "Origin: http://localhost:3000\r\n", ""}) {
+    EXPECT_EQ(Fetch(port(), "/v1/sources", own)->status, 200) << own;
+  }
+}
+
+// Elsewhere, and where there are users, unless somebody has said which names are meant.
+TEST_F(ProtocolTest, GuardsAgainstOtherSitesWhereNamesAreSet) {
+  const std::string ann = "Authorization: Bearer word\r\nOrigin: ";
+  options.users = Users::Parse("ann:word:read").value();
+  Start();
+  EXPECT_EQ(Fetch(port(), "/v1/sources", ann + "https://evil.example\r\n")->status, 200);
+  options.host_names = {"movies.example"};
+  Start();
+  EXPECT_EQ(Fetch(port(), "/v1/sources", ann + "https://evil.example\r\n")->status, 403);
+  EXPECT_EQ(Fetch(port(), "/v1/sources", ann + "https://movies.example\r\n")->status, 200);
+}
+
 TEST_F(ProtocolTest, CompressesJsonIfAccepted) {
   const auto plain = Fetch(port(), "/v1/sources");
   const auto packed = Fetch(port(), "/v1/sources", "Accept-Encoding: br, GZIP;q=0.5\r\n");
