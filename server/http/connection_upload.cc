@@ -108,7 +108,8 @@ void HttpConnection::OnPaused() {
   Arm(Timer::kPaused);
 }
 
-// The body cannot be read on: whoever reads it is cancelled, not told that it has ended.
+// The body cannot be read on: the stream that reads it is cancelled, not told that it has ended. Of
+// a live source it is the end, as when its publisher leaves.
 void HttpConnection::FailBody(const Problem& problem) {
   const bool answered = stream_ != nullptr && stream_->state() != StreamResponse::State::kWaiting;
   if (answered) return CutOff(problem.detail);
