@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/reload.h"
 
+#include "base/words.h"
 #include "config/settings.h"
 
 namespace gopmill {
@@ -18,8 +19,8 @@ Reloaded Reload(const ServerConfig& running, const ServerConfig& wanted) {
     const std::string from = GetText(setting, running);
     const std::string to = GetText(setting, wanted);
     if (from == to) continue;
-    const bool nothing = to.find_first_not_of(' ') == std::string::npos;
-    const bool applied = setting.reloadable && !(setting.guards && nothing);
+    const bool opens = setting.guards && Words(to).empty();
+    const bool applied = setting.reloadable && !opens;
     if (applied) CopySetting(setting, wanted, reloaded.config);
     reloaded.changes.push_back({std::string(setting.pointer), ShownText(setting, running),
                                 ShownText(setting, wanted), applied});

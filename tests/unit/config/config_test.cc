@@ -274,9 +274,12 @@ TEST(ConfigReload, UsersMayChangeButNotVanish) {
   ASSERT_THAT(emptied.changes, SizeIs(1));
   EXPECT_EQ(emptied.changes[0].ToString(),
             "/auth/users stays (not shown): changing it to nothing needs a restart.");
-  ServerConfig blank;
-  blank.auth.users = "  ";  // two variables that are empty
-  EXPECT_EQ(Reload(running, blank).config.auth.users, "ann:old:read") << "nor do blanks";
+  // Two variables that are empty; a file with nothing but an end of line.
+  for (const char* blanks : {"  ", "\n", "\t", " \r\n"}) {
+    ServerConfig blank;
+    blank.auth.users = blanks;
+    EXPECT_EQ(Reload(running, blank).config.auth.users, "ann:old:read") << "nor do blanks";
+  }
   const Reloaded closed = Reload(ServerConfig(), wanted);
   EXPECT_EQ(closed.config.auth.users, "ann:new:read");
 }
