@@ -32,19 +32,24 @@ class Poster : public UnitOutput {
   std::int64_t place_ = 0;
 };
 
-// Selector and encoder can be used once; a second run makes them anew from the history.
+// Selector and encoder can be used once; a second run makes them anew from the history. All fields
+// are named, so that one that is added does not compile before somebody has thought of it.
 UnitTask Attempt(UnitTask& task) {
-  return {.plan = task.plan,
-          .encoder = task.encoder,
-          .input = task.input,
-          .run = {.selector = std::move(task.run.selector),
-                  .history = task.run.history,
-                  .gop = std::move(task.run.gop),
-                  .gop_packets = task.run.gop_packets},
-          .decode_ahead_bytes = task.decode_ahead_bytes,
-          .aim = task.aim,
-          .frame_step = task.frame_step,
-          .pictures = task.pictures};
+  auto& [plan, encoder, input, run, decode_ahead, aside, aim, step, pictures] = task;
+  auto& [selector, fed, history, gop, gop_packets] = run;
+  return {.plan = plan,
+          .encoder = encoder,
+          .input = input,
+          .run = {.selector = std::move(selector),
+                  .fed = std::exchange(fed, 0),
+                  .history = history,
+                  .gop = std::move(gop),
+                  .gop_packets = gop_packets},
+          .decode_ahead_bytes = decode_ahead,
+          .decode_aside = aside,
+          .aim = aim,
+          .frame_step = step,
+          .pictures = pictures};
 }
 
 Duration Work(const UnitStats& stats) { return stats.decode + stats.filter + stats.encode; }
