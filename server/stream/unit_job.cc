@@ -95,6 +95,12 @@ JobOutcome UnitJob::Outcome() const {
   return outcome;
 }
 
+// Without what it shares with others where that is gone.
+void UnitJob::TranscodeAlone(std::size_t number, ContextCache& cache) {
+  if (made_[number].lacks_shared()) orders_[number].task.pictures.reset();
+  Transcode(std::span(orders_).subspan(number, 1), std::span(made_).subspan(number, 1), cache);
+}
+
 JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
   if (std::ranges::all_of(orders_, [](const UnitOrder& o) { return o.stop.stop_requested(); })) {
     return JobOutcome::kCancelled;
@@ -102,10 +108,9 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
   const ContextUse use(worker);
   const Duration waited_before = Av1Gate::WaitedHere();
   Transcode(orders_, made_, use.cache());
-  if (orders_.size() > 1 && Outcome() == JobOutcome::kFailed) {
-    for (std::size_t i = 0; i < orders_.size(); ++i) {
-      Transcode(std::span(orders_).subspan(i, 1), std::span(made_).subspan(i, 1), use.cache());
-    }
+  const bool may_do_alone = orders_.size() > 1 || made_.front().lacks_shared();
+  if (may_do_alone && Outcome() == JobOutcome::kFailed) {
+    for (std::size_t i = 0; i < orders_.size(); ++i) TranscodeAlone(i, use.cache());
   }
   waited_ = Av1Gate::WaitedHere() - waited_before;
   return Outcome();

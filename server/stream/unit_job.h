@@ -49,7 +49,8 @@ class UnitJob : public Job {
  public:
   // Several orders must show the same pictures (ShowTheSame). If one fails they are made again each
   // on its own, and one that is stopped leaves the others alone: each mailbox gets a report of its
-  // own, with its share of the CPU time. `on_report` may be empty; it
+  // own, with its share of the CPU time. Where pictures that are shared with other streams went
+  // while it was made, it is made again at once without them. `on_report` may be empty; it
   // also hears how long the job has waited for other AV1 encoders (codec/av1_gate.h).
   using ReportHandler = std::function<void(const JobReport&, Duration waited)>;
   explicit UnitJob(UnitOrders orders, ReportHandler on_report = {});
@@ -62,8 +63,11 @@ class UnitJob : public Job {
     UnitStats stats;
     std::optional<Error> error;
     [[nodiscard]] JobOutcome outcome() const;
+    // Pictures of other streams that it needed were gone (picture_store.h).
+    [[nodiscard]] bool lacks_shared() const { return error && error->code == Code::kUnavailable; }
   };
   void Transcode(std::span<UnitOrder> orders, std::span<Made> made, ContextCache& cache);
+  void TranscodeAlone(std::size_t number, ContextCache& cache);
   [[nodiscard]] JobOutcome Outcome() const;
 
   UnitOrders orders_;

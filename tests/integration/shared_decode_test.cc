@@ -374,6 +374,19 @@ TEST_P(SharedDecodeTest, WhoNeedsPicturesThatAreGoneDecodesThemItself) {
   }
 }
 
+// One worker: nobody else could make again what fails.
+TEST_P(SharedDecodeTest, WhoNeedsPicturesThatAreGoneNeedsNoOtherWorker) {
+  const auto& alone = AllAlone(*engine, GetParam());
+  const auto one_worker = MakeEngine("hearth", 1);
+  const auto small = std::make_shared<PictureStore>(1);
+  const auto together =
+      Show(*one_worker, GetParam(), {.decoders = Patient(), .pictures = small}, kAllKinds).Run();
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(together[i].snapshot.state, StreamState::kDone);
+    EXPECT_EQ(HashOf(together[i].bytes), HashOf(alone[i].bytes)) << "viewer " << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Units, SharedDecodeTest,
                          testing::Values(ShowCase{"modern-720p.mp4", false},
                                          ShowCase{"modern-720p.mp4", true}),
