@@ -28,8 +28,10 @@ RateSearch::RateSearch(double bits, double pixels, const std::optional<Known>& k
                        double tolerance)
     : bits_(bits), crf_(GuessedCrf(bits, pixels)), tolerance_(tolerance) {
   if (!known) return;
-  passes_.push_back(
-      {.crf = known->crf, .octaves = std::log2(std::max(known->bits, 1.0) / bits_), .kept = false});
+  passes_.push_back({.crf = known->crf,
+                     .octaves = std::log2(std::max(known->bits, 1.0) / bits_),
+                     .allowed = known->allowed,
+                     .kept = known->kept});
   known_ = 1;
   crf_ = Next();
 }

@@ -28,9 +28,11 @@ double AllowedCrf(double crf);
 
 class RateSearch {
  public:
-  // A pass that was made before the search and cannot be kept.
+  // A pass that was made before the search.
   struct Known {
     double crf = 0, bits = 0;
+    bool kept = false;    // its packets are there: it may be the best
+    bool allowed = true;  // by the VBV
   };
   // `bits` > 0 that the unit may take; `pixels` > 0 in all its frames, for the first guess where
   // nothing is known; `tolerance`: a pass that is off by no more is good.

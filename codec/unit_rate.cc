@@ -108,7 +108,9 @@ UnitRate::Verdict UnitRate::Judge(const Made& made) {
   ++passes_;
   const double bits = 8.0 * static_cast<double>(made.bytes);
   if (MissedShort(made)) {
-    search_.emplace(8 * target_bytes_, pixels_, RateSearch::Known{.crf = made.crf, .bits = bits},
+    const RateSearch::Known steered{
+        .crf = made.crf, .bits = bits, .kept = true, .allowed = made.vbv_factor >= 1};
+    search_.emplace(8 * target_bytes_, pixels_, steered,
                     std::max(kShortGood, kShortGoodDebt / seconds_));
     aimed_otherwise_ = true;
     return {.keep = true, .done = false};

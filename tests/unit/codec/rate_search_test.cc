@@ -149,6 +149,26 @@ TEST(UnitRateTest, AfterAPassThatBreaksTheVbvTheEncoderKeepsItItself) {
   EXPECT_TRUE(rate.Judge({.bytes = 200'000, .vbv_factor = 1}).done);
 }
 
+// A unit of half a second is steered first, and then searched for.
+TEST(UnitRateTest, TheSteeredPassOfAShortUnitIsKeptWhereItIsTheBest) {
+  EncoderSpec spec;
+  spec.fps = {25, 1};
+  spec.maxrate = spec.bufsize = 1'000'000;
+  UnitSpec unit;
+  unit.end_frame = 12;
+  unit.budget_bps = 800'000;
+  const auto bytes = [](double share) { return static_cast<std::int64_t>(48'000 * share); };
+  UnitRate rate(spec, unit, true, std::nullopt);
+  ASSERT_TRUE(rate.is_short());
+  const auto steered = rate.Judge({.bytes = bytes(0.6), .vbv_factor = 1, .crf = 24});
+  EXPECT_TRUE(steered.keep);
+  ASSERT_FALSE(steered.done);
+  EXPECT_FALSE(rate.Judge({.bytes = bytes(1.5), .vbv_factor = 0.9}).keep)
+      << "nearer in octaves, but it breaks the VBV";
+  EXPECT_FALSE(rate.Judge({.bytes = bytes(0.5), .vbv_factor = 1}).keep) << "farther away";
+  EXPECT_TRUE(rate.Judge({.bytes = bytes(0.8), .vbv_factor = 1}).keep);
+}
+
 // Constant quality under a cap.
 EncoderSpec Capped(double crf) {
   EncoderSpec spec;
