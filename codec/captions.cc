@@ -2,6 +2,7 @@
 #include "codec/captions.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -16,6 +17,12 @@ bool Valid(std::span<const std::uint8_t> triplet) { return (triplet[0] & 4) != 0
 bool Is608(std::span<const std::uint8_t> triplet) { return (triplet[0] & 3) < 2; }
 
 }  // namespace
+
+bool MayHaveCaptions(int codec) {
+  constexpr std::array kCodecs{AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO,
+                               AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_AV1};
+  return std::ranges::find(kCodecs, static_cast<AVCodecID>(codec)) != kCodecs.end();
+}
 
 Captions CaptionsOf(const AVFrame& frame) {
   const AVFrameSideData* found = av_frame_get_side_data(&frame, AV_FRAME_DATA_A53_CC);

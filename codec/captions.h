@@ -20,6 +20,9 @@ using Captions = std::vector<std::uint8_t>;
 // What one picture may have (cc_count has five bits).
 inline constexpr std::size_t kMaxCaptionTriplets = 31;
 
+// Whether decoders of this AVCodecID find any.
+bool MayHaveCaptions(int codec);
+
 // Those of a frame; triplets that only fill up its channel are left out.
 Captions CaptionsOf(const AVFrame& frame);
 

@@ -72,15 +72,15 @@ Status FrameSelector::PullNext() {
     next_ = std::move(frame);
     Captions captions = CaptionsOf(*next_);
     if (captions.empty()) continue;
-    has_captions_ = true;
     captions_.push_back({.pts = next_->pts, .captions = std::move(captions)});
   }
   return OkStatus();
 }
 
-// What no frame will show, for its captions.
+// What no frame will show, for its captions; without any, as most sources are, it is not worth
+// decoding.
 Status FrameSelector::PullRest(SourceTicks end) {
-  while (has_captions_) {
+  while (pictures_.fed_captions()) {
     GOPMILL_RETURN_IF_ERROR(PullNext());
     if (!next_ || next_->pts >= end) break;
     ++counts_.dropped;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/coding_header.h"
+#include "media/held_packets.h"
 #include "media/unit_planner.h"
 
 namespace gopmill {
@@ -78,6 +79,7 @@ Status RunPictures::BeginOwn(ContextCache& cache) {
 }
 
 void RunPictures::FeedLast(av::Packet packet) {
+  fed_captions_ = fed_captions_ || (may_have_captions_ && HasCaptionData(*packet));
   auto other = legs_.back().tap ? nullptr : CodingFrom(*coded_, *packet);
   if (other != nullptr) {
     coded_ = std::move(other);

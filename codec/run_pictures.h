@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "codec/captions.h"
 #include "codec/context_cache.h"
 #include "codec/picture_store.h"
 #include "codec/video_decoder.h"
@@ -32,6 +33,7 @@ class RunPictures {
       : plan_(std::move(plan)),
         coded_(plan_->source),
         single_pictures_(DecodesSinglePictures(*plan_->source->video.parameters)),
+        may_have_captions_(MayHaveCaptions(plan_->source->video.parameters->codec_id)),
         counted_(first_number) {}
 
   // Before anything is fed: with this decoder.
@@ -52,6 +54,8 @@ class RunPictures {
   [[nodiscard]] TapCounts counts() const;
   // So far no packet was rejected, and no picture has parts that were made up.
   [[nodiscard]] bool flawless() const { return !made_up_ && counts().damaged == 0; }
+  // There are closed captions in what has been fed.
+  [[nodiscard]] bool fed_captions() const { return fed_captions_; }
   // Of its decoders, and of packets that wait for them, about.
   [[nodiscard]] std::size_t footprint_bytes() const;
   // Its own decoder, once the run is over; may be null.
@@ -87,8 +91,10 @@ class RunPictures {
   bool closed_before_ = false;               // the packet before is a closed key picture
   TapCounts before_;                         // of legs that are over
   bool made_up_ = false;                     // HasMadeUpParts of a picture so far
-  std::int64_t counted_;                     // pictures numbered so far (counted_pts)
-  std::optional<SourceTicks> last_;          // time of the last picture
+  const bool may_have_captions_;             // its codec
+  bool fed_captions_ = false;
+  std::int64_t counted_;             // pictures numbered so far (counted_pts)
+  std::optional<SourceTicks> last_;  // time of the last picture
 };
 
 }  // namespace gopmill

@@ -18,6 +18,13 @@ RandomAccess AccessOf(const AVPacket& packet, const VideoInfo& video) {
 
 }  // namespace
 
+bool HasCaptionData(const AVPacket& picture) {
+  static constexpr std::string_view kCaptionData = "GA94\x03";
+  const std::string_view bytes(reinterpret_cast<const char*>(picture.data),
+                               static_cast<std::size_t>(picture.size));
+  return bytes.find(kCaptionData) != std::string_view::npos;
+}
+
 bool IsRandomAccess(const AVPacket& packet, const VideoInfo& video) {
   return AccessOf(packet, video) != RandomAccess::kNone;
 }
@@ -59,12 +66,8 @@ bool HeldPackets::BeginsSlowly(const VideoInfo& video) const {
 }
 
 bool HeldPackets::HasCaptions() const {
-  static constexpr std::string_view kCaptionData = "GA94\x03";
-  return std::ranges::any_of(held_, [](const Held& h) {
-    const std::string_view bytes(reinterpret_cast<const char*>(h.packet->data),
-                                 static_cast<std::size_t>(h.packet->size));
-    return h.kind == Kind::kVideo && bytes.find(kCaptionData) != std::string_view::npos;
-  });
+  return std::ranges::any_of(
+      held_, [](const Held& h) { return h.kind == Kind::kVideo && HasCaptionData(*h.packet); });
 }
 
 bool HeldPackets::HasEncrypted() const {

@@ -58,6 +58,9 @@ class HeldPackets {
   std::deque<Held> held_;  // first out in front
 };
 
+// Whether there are closed captions in this picture, or what only fills up their channel.
+bool HasCaptionData(const AVPacket& picture);
+
 // Whether decoding can begin at this picture.
 bool IsRandomAccess(const AVPacket& packet, const VideoInfo& video);
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "codec/captions.h"
 #include "codec/decode_aside.h"
 #include "media/packet_meta.h"
 #include "media/unit_planner.h"
@@ -34,6 +35,7 @@ struct Coding {
   int width = 128;
   const char* x264 = "open-gop=1:b-pyramid=normal:b-adapt=0:scenecut=0";
   AVCodecID codec = AV_CODEC_ID_MPEG2VIDEO;  // the decoder of MJPEG holds no picture back
+  int captioned = -1;                        // the picture that has closed captions
 };
 
 av::CodecContext OpenEncoder(const Coding& coding, const testing::Scene& scene) {
@@ -88,6 +90,7 @@ Movie MakeMovie(const Coding& coding) {
     frame->interlaced_frame = coding.interlaced ? 1 : 0;
     frame->top_field_first = 1;
     frame->format = context->pix_fmt;
+    if (n == coding.captioned) AttachCaptions({4, 'A', 'B'}, *frame);
     EXPECT_EQ(avcodec_send_frame(context.get(), frame.get()), 0);
     take();
   }
@@ -109,21 +112,23 @@ Movie MakeMovie(const Coding& coding) {
   return movie;
 }
 
-std::shared_ptr<const StreamPlan> PlanOf(const Movie& movie) {
+std::shared_ptr<const StreamPlan> PlanOf(const Movie& movie, Rational fps = {25, 1}) {
   auto plan = std::make_shared<StreamPlan>();
   plan->source = movie.source;
   plan->target.width = movie.source->video.width;
   plan->target.height = movie.source->video.height;
   plan->target.degrain = movie.temporal;
-  plan->grid = OutputGrid({25, 1}, {25, 1}, kTimeBase, 0);
+  plan->grid = OutputGrid(fps, {25, 1}, kTimeBase, 0);
   return plan;
 }
 
 // That has been fed packets [first, end).
-std::unique_ptr<FrameSelector> Fed(const Movie& movie, std::size_t first, std::size_t end) {
+std::unique_ptr<FrameSelector> Fed(const Movie& movie, std::size_t first, std::size_t end,
+                                   Rational fps = {25, 1}) {
   auto decoder = VideoDecoder::Open(*movie.source->video.parameters, kTimeBase);
   EXPECT_TRUE(decoder.ok());
-  auto selector = std::make_unique<FrameSelector>(PlanOf(movie), std::move(decoder).value(), 0);
+  auto selector =
+      std::make_unique<FrameSelector>(PlanOf(movie, fps), std::move(decoder).value(), 0);
   std::vector<av::Packet> packets;
   for (std::size_t n = first; n < end; ++n) packets.push_back(av::Ref(*movie.packets[n]));
   selector->Feed(std::move(packets), true);
@@ -260,6 +265,35 @@ TEST(FrameSelector, CutsWherePicturesRecoverSlowlyWithoutASeam) {
                   .b_frames = 0,
                   .x264 = "intra-refresh=1:keyint=12:scenecut=0",
                   .codec = AV_CODEC_ID_H264});
+}
+
+// Of twelve pictures in front of a closed cut every fourth is shown.
+FrameSelector::Selected ShowLastOfFew(FrameSelector& selector) {
+  for (int n = 0; n < 2; ++n) {
+    const auto selected = selector.Select(n);
+    EXPECT_TRUE(selected.ok() && selected->captions.empty()) << n;
+  }
+  auto selected = selector.Select(2, 12 * kLength);
+  EXPECT_TRUE(selected.ok());
+  return std::move(selected).value();
+}
+
+TEST(FrameSelector, TheLastFrameHasCaptionsThatComeInFrontOfTheCutAlone) {
+  const Movie movie = MakeMovie({.frames = 12,
+                                 .x264 = "open-gop=0:b-adapt=0:scenecut=0",
+                                 .codec = AV_CODEC_ID_H264,
+                                 .captioned = 11});
+  const auto selector = Fed(movie, 0, movie.packets.size(), {25, 4});
+  EXPECT_EQ(ShowLastOfFew(*selector).captions, (Captions{4, 'A', 'B'}));
+  EXPECT_EQ(selector->counts().decoded, 12);
+}
+
+TEST(FrameSelector, DecodesNothingMoreWhereThereAreNoCaptions) {
+  const Movie movie = MakeMovie(
+      {.frames = 12, .x264 = "open-gop=0:b-adapt=0:scenecut=0", .codec = AV_CODEC_ID_H264});
+  const auto selector = Fed(movie, 0, movie.packets.size(), {25, 4});
+  EXPECT_EQ(ShowLastOfFew(*selector).captions, Captions());
+  EXPECT_LE(selector->counts().decoded, 10);
 }
 
 // --- on a thread of its own -------------------------------------------------------------------
