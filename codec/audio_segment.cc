@@ -9,6 +9,7 @@
 #include "codec/audio_encoder.h"
 #include "codec/audio_fifo.h"
 #include "codec/audio_resampler.h"
+#include "media/av_error.h"
 
 namespace gopmill {
 namespace {
@@ -42,7 +43,8 @@ class Segment {
  private:
   Status Decode(const AVPacket* packet);
   Status TakeFrame(AVFrame& frame);
-  Status Align(AVFrame& frame);
+  Result<int> Align(AVFrame& frame);
+  Status ResampleSilence(const AVFrame& like, int count);
   Status StartAt(std::int64_t output);
   Status Encode(bool end);
   Status Resample(const AVFrame* frame);
@@ -100,16 +102,8 @@ Status Segment::Resample(const AVFrame* frame) {
   });
 }
 
-// Resampling starts where a source sample and an output sample fall together, so that both sides of
-// a join sample the same curve at the same places.
-Status Segment::Align(AVFrame& frame) {
-  const int rate = frame.sample_rate;
-  const std::int64_t step = rate / std::gcd(rate, task_.grid.rate);
-  const std::int64_t at = Rescale(frame.pts - start_, {1, source_rate_}, {1, rate});
-  const std::int64_t cut = (step - at % step) % step;
-  const std::int64_t output = Rescale(at, {1, rate}, {1, task_.grid.rate});
-  const bool first = !resampler_ && fifo_.size() == 0 && at > 0;
-  if (!first || cut >= frame.nb_samples) return StartAt(output);
+// Samples of every channel fewer in front.
+void CutFront(AVFrame& frame, std::int64_t cut) {
   const bool planar = av_sample_fmt_is_planar(static_cast<AVSampleFormat>(frame.format)) != 0;
   const int channels = frame.ch_layout.nb_channels;
   const auto bytes =
@@ -118,7 +112,42 @@ Status Segment::Align(AVFrame& frame) {
       static_cast<std::size_t>(cut) * bytes * static_cast<std::size_t>(planar ? 1 : channels);
   for (int i = 0; i < (planar ? channels : 1); ++i) frame.extended_data[i] += skip;
   frame.nb_samples -= static_cast<int>(cut);
-  return StartAt(Rescale(at + cut, {1, rate}, {1, task_.grid.rate}));
+}
+
+// Resampling starts where a source sample and an output sample fall together, so that both sides of
+// a join sample the same curve at the same places. Where sound begins in what is encoded, that is
+// in front of it: by so many samples of silence.
+Result<int> Segment::Align(AVFrame& frame) {
+  const int rate = frame.sample_rate;
+  const std::int64_t step = rate / std::gcd(rate, task_.grid.rate);
+  const std::int64_t at = Rescale(frame.pts - start_, {1, source_rate_}, {1, rate});
+  const std::int64_t cut = (step - at % step) % step;
+  const bool first = !resampler_ && fifo_.size() == 0 && at > 0;
+  const auto place = [&](std::int64_t sample) {
+    return Rescale(sample, {1, rate}, {1, task_.grid.rate});
+  };
+  if (first && place(at + cut) > from_) {
+    GOPMILL_RETURN_IF_ERROR(StartAt(place(at - at % step)));
+    return static_cast<int>(at % step);
+  }
+  const bool hidden = first && cut < frame.nb_samples;
+  if (hidden) CutFront(frame, cut);
+  GOPMILL_RETURN_IF_ERROR(StartAt(place(hidden ? at + cut : at)));
+  return 0;
+}
+
+Status Segment::ResampleSilence(const AVFrame& like, int count) {
+  const av::Frame silence = av::NewFrame();
+  silence->format = like.format;
+  silence->sample_rate = like.sample_rate;
+  silence->nb_samples = count;
+  GOPMILL_CHECK(av_channel_layout_copy(&silence->ch_layout, &like.ch_layout) >= 0);
+  if (const int ret = av_frame_get_buffer(silence.get(), 0); ret < 0) {
+    return av::AvError("There is no memory for silence", ret);
+  }
+  av_samples_set_silence(silence->extended_data, 0, count, like.ch_layout.nb_channels,
+                         static_cast<AVSampleFormat>(like.format));
+  return Resample(silence.get());
 }
 
 Status Segment::TakeFrame(AVFrame& frame) {
@@ -126,9 +155,10 @@ Status Segment::TakeFrame(AVFrame& frame) {
   const std::int64_t end =
       frame.pts + Rescale(frame.nb_samples, {1, frame.sample_rate}, {1, source_rate_});
   if (!resampler_ || frame.pts != expected_ || !resampler_->Accepts(frame)) {
-    GOPMILL_RETURN_IF_ERROR(Align(frame));
+    GOPMILL_ASSIGN_OR_RETURN(const int silence, Align(frame));
     auto opened = AudioResampler::Open(frame, task_.grid.rate, task_.target.layout);
     resampler_ = opened.ok() ? *std::move(opened) : nullptr;
+    if (resampler_ && silence > 0) GOPMILL_RETURN_IF_ERROR(ResampleSilence(frame, silence));
   }
   expected_ = end;
   return resampler_ ? Resample(&frame) : OkStatus();  // a form that nothing can play: silence
