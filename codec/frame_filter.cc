@@ -81,7 +81,7 @@ Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
   if (stated.num <= 0) stated = {1, 1};  // as it is shown
   const bool changed = frame.width != video.width || frame.height != video.height ||
                        (comparable && av_cmp_q(own, stated) != 0);
-  if (changed && own.num > 0 && own.den > 0) return {own.num, own.den};
+  if (changed && own.num > 0 && own.den > 0) return av::AspectFromAv(own);
   return video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
 }
 
@@ -178,7 +178,7 @@ void KeepShape(FilterSpec& spec, Rational sample_aspect) {
   const Rational pixel = turned ? stored.Inverse() : stored;
   // In pixels of the output.
   const Rational in_output =
-      Rational{pixel.num * sample_aspect.den, pixel.den * sample_aspect.num}.Reduced();
+      Fitting({pixel.num * sample_aspect.den, pixel.den * sample_aspect.num});
   const Size upright = UprightSize(spec);
   const double shape = static_cast<double>(upright.width) / upright.height * in_output.ToDouble();
   const double room = static_cast<double>(spec.width) / spec.height;

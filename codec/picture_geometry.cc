@@ -2,7 +2,10 @@
 #include "codec/picture_geometry.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+
+#include "media/av_error.h"
 
 namespace gopmill {
 namespace {
@@ -25,6 +28,8 @@ constexpr std::int64_t kShapeParts = 50;
 int CentreEven(int outer, int inner) { return (outer - inner) / 4 * 2; }
 
 }  // namespace
+
+Rational Fitting(Rational ratio) { return av::Within(ratio, INT32_MAX); }
 
 Placement PlacePicture(Size source, Rational sample_aspect, Size output, Fit fit) {
   Placement place{.crop = source, .scaled = output};
@@ -54,7 +59,7 @@ Rational OutputSampleAspect(Size source, Rational sample_aspect, Size output, Fi
   const Rational widest{output.width + 2, output.height - 2};
   const Rational narrowest{output.width - 2, output.height + 2};
   if (in <= widest && in >= narrowest) return {1, 1};
-  return Rational{in.num * output.height, in.den * output.width}.Reduced();
+  return Fitting({in.num * output.height, in.den * output.width});
 }
 
 Rectangle PlaceCanvas(Size canvas, bool square, const PictureArea& where) {
@@ -65,8 +70,8 @@ Rectangle PlaceCanvas(Size canvas, bool square, const PictureArea& where) {
   const Rational& pixel = where.sample_aspect;
   Rectangle place = where.area;
   // Output pixels that it is wide where it is as high as the area, and the reverse.
-  const std::int64_t width = Rescale(
-      place.height, Rational{shape.num * pixel.den, shape.den * pixel.num}.Reduced(), {1, 1});
+  const Rational wide = Fitting({shape.num * pixel.den, shape.den * pixel.num});
+  const std::int64_t width = Rescale(place.height, wide, {1, 1});
   const bool alike = std::abs(width - place.width) * kShapeParts <= place.width;
   if (alike || width <= 0) return place;
   if (width < place.width) {
@@ -74,8 +79,7 @@ Rectangle PlaceCanvas(Size canvas, bool square, const PictureArea& where) {
     place.width = static_cast<int>(width);
     return place;
   }
-  const std::int64_t height = Rescale(
-      place.width, Rational{shape.den * pixel.num, shape.num * pixel.den}.Reduced(), {1, 1});
+  const std::int64_t height = Rescale(place.width, wide.Inverse(), {1, 1});
   const int fitting = static_cast<int>(std::clamp<std::int64_t>(height, 1, place.height));
   place.y += place.height - fitting;
   place.height = fitting;

@@ -10,6 +10,9 @@
 
 namespace gopmill {
 
+// The same reduced; where its parts then have more than 31 bits, the nearest that has not. > 0.
+Rational Fitting(Rational ratio);
+
 struct Size {
   int width = 0, height = 0;  // pixels
   bool operator==(const Size&) const = default;
@@ -25,12 +28,13 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
-// `source` and its sample aspect are upright (after rotation). Output pixels are square for kCrop
-// and kPad; kFit and kStretch fill the output exactly.
+// `source` and its sample aspect are upright (after rotation); its parts have 31 bits at most.
+// Output pixels are square for kCrop and kPad; kFit and kStretch fill the output exactly.
 Placement PlacePicture(Size source, Rational sample_aspect, Size output, Fit fit);
 
-// Sample aspect of the output. kFit keeps the source's display aspect: 1 where the output size
-// matches it but for the rounding to even sizes, else what is left over. Other fits: 1.
+// Sample aspect of the output, whose parts have 31 bits at most; those of the source's 16. kFit
+// keeps the source's display aspect: 1 where the output size matches it but for the rounding to
+// even sizes, else what is left over. Other fits: 1.
 Rational OutputSampleAspect(Size source, Rational sample_aspect, Size output, Fit fit);
 
 // A rectangle, pixels.

@@ -73,4 +73,17 @@ AVRational ToAv(Rational value) {
   return {static_cast<int>(value.num), static_cast<int>(value.den)};
 }
 
+Rational Within(Rational value, int most) {
+  AVRational near{};
+  av_reduce(&near.num, &near.den, value.num, value.den, most);
+  if (near.num == 0) return {1, most};
+  if (near.den == 0) return {most, 1};
+  return FromAv(near);
+}
+
+Rational AspectFromAv(AVRational value) {
+  constexpr int kMost = 0xFFFF;
+  return value.num > 0 && value.den > 0 ? Within(FromAv(value), kMost) : Rational{1, 1};
+}
+
 }  // namespace gopmill::av

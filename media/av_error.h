@@ -35,5 +35,11 @@ std::string FfmpegVersion();
 
 Rational FromAv(AVRational value);
 AVRational ToAv(Rational value);  // both parts must fit 31 bits
+// The same, reduced, if its parts are then `most` at most; else the nearest fraction > 0 of which
+// that is true. `value` > 0.
+Rational Within(Rational value, int most);
+// The shape of pixels as a source states it, in parts of 16 bits: products of a few of them and of
+// sizes fit into 64. {1, 1} where it states none.
+Rational AspectFromAv(AVRational value);
 
 }  // namespace gopmill::av

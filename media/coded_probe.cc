@@ -160,13 +160,11 @@ Result<VideoInfo> VideoProbe::Info() const {
     copy->video_delay = delay;
     parameters = std::shared_ptr<const AVCodecParameters>(std::move(copy));
   }
-  Rational aspect = FromAv(decoder_->sample_aspect_ratio);
-  if (!aspect.positive()) aspect = {1, 1};
   return VideoInfo{.stream_index = 0,
                    .codec = track_.codec,
                    .width = decoder_->width,
                    .height = decoder_->height,
-                   .sample_aspect = aspect.Reduced(),
+                   .sample_aspect = av::AspectFromAv(decoder_->sample_aspect_ratio),
                    .time_base = kCodedVideoBase,
                    .fps = Fps(),
                    .bit_depth = BitDepthOf(decoder_->pix_fmt),

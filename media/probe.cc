@@ -119,8 +119,6 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream, std::int64_t 
   const Rational fps = NominalFps(format, stream);
   const Rational average = FromAv(stream.avg_frame_rate);
   const Orientation orientation = OrientationOf(SideData(stream, AV_PKT_DATA_DISPLAYMATRIX));
-  Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
-  if (!aspect.positive()) aspect = {1, 1};
   return VideoInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
@@ -128,7 +126,7 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream, std::int64_t 
       .title = StreamTag(stream, "title"),
       .width = parameters.width,
       .height = parameters.height,
-      .sample_aspect = aspect.Reduced(),
+      .sample_aspect = av::AspectFromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr)),
       .rotation = orientation.rotation,
       .mirrored = orientation.mirrored,
       .time_base = FromAv(stream.time_base),

@@ -23,6 +23,7 @@ extern "C" {
 #include "codec/av_filter_compat.h"
 #include "codec/picture.h"
 #include "codec/picture_geometry.h"
+#include "media/av_error.h"
 #include "tests/unit/codec/test_frames.h"
 
 namespace gopmill {
@@ -736,6 +737,39 @@ TEST(Geometry, SampleAspectIsSquareWhereTheSizeFits) {
   EXPECT_EQ(OutputSampleAspect({720, 576}, {16, 15}, {768, 576}, Fit::kFit), (Rational{1, 1}));
   EXPECT_EQ(OutputSampleAspect({720, 576}, {16, 15}, {720, 576}, Fit::kFit), (Rational{16, 15}));
   EXPECT_EQ(OutputSampleAspect({720, 576}, {16, 15}, {720, 576}, Fit::kStretch), (Rational{1, 1}));
+}
+
+TEST(Geometry, SampleAspectsThatNoPlayerShowsStayInBounds) {
+  EXPECT_EQ(av::AspectFromAv({64, 45}), (Rational{64, 45}));
+  EXPECT_EQ(av::AspectFromAv({2 * 65'535, 2 * 65'534}), (Rational{65'535, 65'534}));
+  EXPECT_EQ(av::AspectFromAv({0, 1}), (Rational{1, 1}));
+  EXPECT_EQ(av::AspectFromAv({2'147'483'647, 1}), (Rational{65'535, 1}));
+  EXPECT_EQ(av::AspectFromAv({1, 2'147'483'647}), (Rational{1, 65'535}));
+  // As Matroska tells it by a width of 2147483647 and a height of 2000003.
+  const Rational odd = av::AspectFromAv({2'147'483'647, 2'000'003});
+  EXPECT_NEAR(odd.ToDouble(), 2'147'483'647. / 2'000'003, 0.01);
+  const Size source{1919, 1079}, output{853, 479};
+  for (const Rational aspect : {odd, odd.Inverse(), Rational{65'535, 1}, Rational{1, 65'535}}) {
+    const Rational made = OutputSampleAspect(source, aspect, output, Fit::kFit);
+    ASSERT_TRUE(made.positive());
+    EXPECT_LE(std::max(made.num, made.den), INT32_MAX);
+    FilterSpec spec{.in_width = source.width, .in_height = source.height, .fit = Fit::kFit};
+    spec.width = output.width;
+    spec.height = output.height;
+    spec.in_sample_aspect = aspect;
+    KeepShape(spec, made.Inverse());
+    EXPECT_EQ(spec.fit, Fit::kPad);
+    EXPECT_LE(std::max(spec.in_sample_aspect.num, spec.in_sample_aspect.den), INT32_MAX);
+    const Placement place = PlacePicture(source, spec.in_sample_aspect, output, Fit::kPad);
+    EXPECT_TRUE(place.scaled.width == 2 || place.scaled.height == 2);
+    const Rectangle canvas = PlaceCanvas({}, false,
+                                         {.area = {.width = 853, .height = 479},
+                                          .sample_aspect = made.Inverse(),
+                                          .source = source,
+                                          .source_sample_aspect = aspect});
+    EXPECT_GT(canvas.width, 0);
+    EXPECT_GT(canvas.height, 0);
+  }
 }
 
 }  // namespace
