@@ -10,6 +10,8 @@ extern "C" {
 #include <cmath>
 #include <cstddef>
 
+#include "codec/scaling.h"
+
 namespace gopmill {
 namespace {
 
@@ -75,14 +77,13 @@ Axis AxisOf(const Line& line) {
   return axis;
 }
 
-// What red, green and blue have of luma. Where nothing is said pictures of more lines than SD has
-// are BT.709, as players take them.
+// What red, green and blue have of luma; of a matrix that FFmpeg has no numbers for as if nothing
+// were said.
 const AVLumaCoefficients& SharesOf(const AVFrame& picture) {
-  constexpr int kMostSd = 576;
   const AVLumaCoefficients* said = av_csp_luma_coeffs_from_avcsp(picture.colorspace);
   if (said != nullptr) return *said;
-  return *av_csp_luma_coeffs_from_avcsp(picture.height > kMostSd ? AVCOL_SPC_BT709
-                                                                 : AVCOL_SPC_SMPTE170M);
+  const int meant = MatrixMeant(AVCOL_SPC_UNSPECIFIED, picture.height);
+  return *av_csp_luma_coeffs_from_avcsp(static_cast<AVColorSpace>(meant));
 }
 
 // Of the signal, for the white of paper: PQ (SMPTE ST 2084) and HLG (BT.2100), BT.2408 table 1.

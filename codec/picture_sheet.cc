@@ -12,6 +12,7 @@ extern "C" {
 
 #include "codec/frame_selector.h"
 #include "codec/picture.h"
+#include "codec/scaling.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -93,12 +94,11 @@ void Paint(const AVFrame& picture, int left, int top, AVFrame& sheet) {
   }
 }
 
-// Coefficients as libswscale names them; what is not said goes by the size, as players do it.
+// Coefficients as libswscale names them.
 int MatrixOf(const AVFrame& picture, int source_height) {
-  const AVColorSpace space = picture.colorspace;
+  const int space = MatrixMeant(picture.colorspace, source_height);
   if (space == AVCOL_SPC_BT709) return SWS_CS_ITU709;
   if (space == AVCOL_SPC_BT2020_NCL || space == AVCOL_SPC_BT2020_CL) return SWS_CS_BT2020;
-  if (space == AVCOL_SPC_UNSPECIFIED && source_height >= 720) return SWS_CS_ITU709;
   return SWS_CS_ITU601;
 }
 

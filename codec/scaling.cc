@@ -163,6 +163,12 @@ const char* MatrixName(int space) {
   }
 }
 
+int MatrixMeant(int space, int lines) {
+  constexpr int kMostSd = 576;
+  if (space != AVCOL_SPC_UNSPECIFIED) return space;
+  return lines > kMostSd ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
+}
+
 bool ChangesMatrix(const FilterSpec& spec) {
   if (HasRgb(spec) || spec.tone_map.needed()) return false;
   const char* from = MatrixName(spec.in_color_space);

@@ -28,6 +28,9 @@ bool HasRgb(const FilterSpec& spec);
 bool HasFullRange(const FilterSpec& spec);
 // The coefficients of an AVColorSpace as swscale names them; null where it has none.
 const char* MatrixName(int space);
+// The AVColorSpace of pictures that state this one and have so many lines: where they state none,
+// BT.709 of more than SD has, as players take them.
+int MatrixMeant(int space, int lines);
 // Whether YUV gets another matrix than its own: where both are stated, and known to swscale.
 bool ChangesMatrix(const FilterSpec& spec);
 // Whether it gets another range, or another matrix.

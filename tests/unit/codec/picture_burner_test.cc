@@ -50,6 +50,17 @@ TEST(BitmapPainter, PaintsTheRectangleAndNothingElse) {
   }
 }
 
+TEST(BitmapPainter, TakesTheMatrixOfPlayersWhereNoneIsStated) {
+  const auto red = [](int lines, AVColorSpace matrix) {
+    av::Frame picture = Grey(64, lines);
+    picture->colorspace = matrix;
+    const Rectangle all{0, 0, 64, lines};
+    return PixelHash(*With(Plain(all, kRed), {64, lines}, all, std::move(picture)));
+  };
+  EXPECT_EQ(red(576, AVCOL_SPC_UNSPECIFIED), red(576, AVCOL_SPC_SMPTE170M));
+  EXPECT_EQ(red(600, AVCOL_SPC_UNSPECIFIED), red(600, AVCOL_SPC_BT709));
+}
+
 TEST(BitmapPainter, LetsThroughWhatThePaletteSays) {
   const auto drawn =
       With(Plain({0, 0, 64, 48}, kHalfWhite), {64, 48}, {0, 0, 64, 48}, Grey(64, 48));

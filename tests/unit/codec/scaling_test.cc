@@ -127,6 +127,13 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Size{704, 576}, Size{128, 96}, Size{178, 240},
                                          Size{1280, 720}, Size{16, 16})));
 
+TEST(MatrixMeant, IsThatOfPlayersWhereNoneIsStated) {
+  EXPECT_EQ(MatrixMeant(AVCOL_SPC_UNSPECIFIED, 576), AVCOL_SPC_SMPTE170M);
+  EXPECT_EQ(MatrixMeant(AVCOL_SPC_UNSPECIFIED, 600), AVCOL_SPC_BT709);
+  EXPECT_EQ(MatrixMeant(AVCOL_SPC_BT470BG, 1080), AVCOL_SPC_BT470BG);
+  EXPECT_EQ(MatrixMeant(AVCOL_SPC_BT2020_NCL, 480), AVCOL_SPC_BT2020_NCL);
+}
+
 TEST(ZimgScaling, IgnoresWhatColoursAreSaidToBe) {
   const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
   const auto usual = PixelHash(*Scaled(ScalingOf(*frame, 80, 60), *frame));

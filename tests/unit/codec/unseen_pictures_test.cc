@@ -33,14 +33,14 @@ using ::testing::Ge;
 using ::testing::Le;
 using testing::Scene;
 
-constexpr SourceTicks kFrames = 120;
+constexpr SourceTicks kPictures = 120;
 constexpr SourceTicks kEnd = std::numeric_limits<SourceTicks>::max();
 
 // One GOP, with pictures in front of which others are decoded.
 EncodedUnit LongGop(VideoCodec codec) {
   const Scene scene{.width = 112, .height = 96, .noise = 2};
   const EncoderSpec spec = testing::SpecFor(codec, scene);
-  EncodedUnit unit = testing::EncodeWithParameters(spec, 300'000, scene, 0, kFrames);
+  EncodedUnit unit = testing::EncodeWithParameters(spec, 300'000, scene, 0, kPictures);
   unit.parameters->field_order = AV_FIELD_PROGRESSIVE;  // as FFmpeg finds out of a file
   return unit;
 }
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Codecs, Unseen, ::testing::Values(VideoCodec::kH264, Vi
 TEST_P(Unseen, LeavesOutAThirdOrMoreAndShowsTheSame) {
   const EncodedUnit unit = LongGop(GetParam());
   const auto whole = Decoded(*unit.parameters, unit.packets);
-  ASSERT_EQ(whole.size(), static_cast<std::size_t>(kFrames));
+  ASSERT_EQ(whole.size(), static_cast<std::size_t>(kPictures));
   for (const SourceTicks first : {0, 5, 60, 97, 110, 119}) {
     const ShownTimes shown{.first = first, .last = kEnd};
     const auto left = LeftOf(unit, {shown});
@@ -145,7 +145,7 @@ TEST_P(Unseen, ShowsSinglePicturesFarFromEachOther) {
 
 TEST_P(Unseen, KeepsWhatMayBringMoreThanAPicture) {
   EncodedUnit unit = LongGop(GetParam());
-  const ShownTimes last{.first = kFrames - 1, .last = kEnd};
+  const ShownTimes last{.first = kPictures - 1, .last = kEnd};
   ASSERT_LT(LeftOf(unit, {last}).size(), unit.packets.size());
   // A parameter set that later pictures may need is in front of a slice.
   const bool h264 = GetParam() == VideoCodec::kH264;
@@ -162,7 +162,7 @@ TEST_P(Unseen, KeepsWhatMayBringMoreThanAPicture) {
 
 TEST_P(Unseen, KeepsAllWhereTimesAreMissingOrTheCodingChanges) {
   EncodedUnit unit = LongGop(GetParam());
-  const ShownTimes last{.first = kFrames - 1, .last = kEnd};
+  const ShownTimes last{.first = kPictures - 1, .last = kEnd};
   const SourceTicks pts = std::exchange(unit.packets[50]->pts, AV_NOPTS_VALUE);
   EXPECT_EQ(LeftOf(unit, {last}).size(), unit.packets.size());
   unit.packets[50]->pts = pts;
@@ -247,7 +247,7 @@ TEST_P(Unseen, GarbageLosesNothingThatIsShown) {
     const auto shown = std::ranges::count_if(left, [](const av::Packet& packet) {
       return packet->pts >= 100 - SourceTicks{kKeptInFront};
     });
-    EXPECT_EQ(shown, kFrames - 100 + SourceTicks{kKeptInFront});
+    EXPECT_EQ(shown, kPictures - 100 + SourceTicks{kKeptInFront});
   }
 }
 
@@ -359,8 +359,8 @@ EncodedUnit DeeperLater() {
   EXPECT_GE(avcodec_parameters_from_context(unit.parameters.get(), encoder.get()), 0);
   unit.parameters->field_order = AV_FIELD_PROGRESSIVE;
   unit.parameters->video_delay = 1;  // as FFmpeg finds where a file begins
-  for (int n = 0; n <= kFrames + 1; ++n) {
-    av::Frame frame = n <= kFrames ? testing::MakeFrame(scene, n) : av::Frame();
+  for (int n = 0; n <= kPictures + 1; ++n) {
+    av::Frame frame = n <= kPictures ? testing::MakeFrame(scene, n) : av::Frame();
     if (frame) frame->pts = n;
     if (frame) frame->pict_type = TypeOf(n);
     EXPECT_EQ(avcodec_send_frame(encoder.get(), frame.get()), 0);
@@ -382,7 +382,7 @@ TEST(UnseenPictures, AreKeptWhereADecoderFindsOutHowFarTheyAreReordered) {
   const auto left = LeftOf(unit, {kShown});
   ASSERT_LT(left.size(), unit.packets.size()) << "told";
   const auto whole = Decoded(*unit.parameters, unit.packets);
-  ASSERT_EQ(whole.size(), kFrames + 1U);
+  ASSERT_EQ(whole.size(), kPictures + 1U);
   ExpectShown(whole, Decoded(*unit.parameters, left), kShown);
 
   EncodedUnit untold{.packets = Referred(unit.packets), .parameters = nullptr};
@@ -394,7 +394,7 @@ TEST(UnseenPictures, AreKeptWhereADecoderFindsOutHowFarTheyAreReordered) {
   const auto fewer = Decoded(*untold.parameters, left);
   EXPECT_LT(
       std::ranges::count_if(fewer, [&](const auto& one) { return one.first >= kShown.first; }),
-      kFrames + 1 - kShown.first);
+      kPictures + 1 - kShown.first);
 }
 
 TEST(UnseenPictures, OfSeveralLayersAreAllKept) {
