@@ -2,10 +2,11 @@
 //
 // Decoded audio of any rate, layout and sample format to planar float of one rate and layout.
 //
-// Resampling and mixing are done in 32-bit integers, for which swresample has one implementation on
-// all CPUs; its float loops differ between instruction sets. Mixing down cannot overflow there
-// because the matrix is scaled to at most 1; the scale is given back in float, so that the level is
-// the one every player has (full-scale channels together may exceed 1, as in any downmix).
+// Resampling is done in 32-bit integers, for which swresample has one implementation on all CPUs;
+// its float loops differ between instruction sets. Channels are mixed behind that, here, one after
+// the other in float, with a matrix that is not scaled: full-scale channels together may exceed 1,
+// as in any downmix. That is the same on all CPUs because nothing of it is left to swresample, and
+// as long as it is compiled without products that are fused with sums and without another order.
 //
 // However long a frame is and however far its rate is from the one wanted, it is converted in
 // pieces of at most about a second: what that takes of memory is bounded, and whoever takes the

@@ -18,7 +18,7 @@ namespace gopmill {
 
 class UnitVerdict {
  public:
-  // All are borrowed. Writes encodes, damage, bytes, packets and vbv_violated of `stats`.
+  // All are borrowed. Writes encodes, aimed_otherwise, bytes, packets and vbv_violated of `stats`.
   UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& output);
 
   // Of the pass that runs or comes next.

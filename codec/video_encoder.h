@@ -9,7 +9,7 @@
 //
 // Bit rates: x264 runs at constant rate factor and is steered frame by frame (codec/rate_control),
 // so it can be opened ahead. The other encoders keep their own control; they cannot change the mean
-// rate once open, so in kBitrate mode SetBitrate opens them, not Open.
+// rate once open, so in kBitrate mode SetRate opens them, not Open.
 //
 // Thread-safety: thread-compatible; one worker at a time.
 #pragma once
@@ -94,22 +94,19 @@ class VideoEncoder {
  public:
   // Makes an encoder with one thread. kUnsupported if the build lacks it.
   // `frames` in the unit it is for, as far as they are known (0 = not): x264 looks less far ahead
-  // in short units, and has to be opened again when SetBitrate names another number that matters.
+  // in short units, and has to be opened again when SetRate names another number that matters.
   static Result<std::unique_ptr<VideoEncoder>> Open(const EncoderSpec& spec,
                                                     std::int64_t frames = 0);
   ~VideoEncoder();
   VideoEncoder(const VideoEncoder&) = delete;
   VideoEncoder& operator=(const VideoEncoder&) = delete;
 
-  // The unit's own bit rate, bits per second, and its number of frames (0 = unknown; the rate is
-  // then met less well); kBitrate mode only; before the first frame. Without this call the rate is
-  // the spec's nominal one. A failure to open is reported by Send.
-  void SetBitrate(std::int64_t bps, std::int64_t frames = 0) {
-    SetRate({.bps = static_cast<double>(bps)}, frames);
-  }
-  // The same with what earlier units have taught, for encoders that are steered.
+  // The unit's own bit rate, with what earlier units have taught for encoders that are steered, and
+  // its number of frames (0 = unknown; the rate is then met less well); kBitrate mode only; before
+  // the first frame. Without this call the rate is the spec's nominal one. A failure to open is
+  // reported by Send.
   void SetRate(const RateAim& aim, std::int64_t frames);
-  // In place of SetBitrate, for encoders that are steered by CRF (SteeredByCrf): one constant rate
+  // In place of SetRate, for encoders that are steered by CRF (SteeredByCrf): one constant rate
   // factor for the whole unit, and the lookahead of the preset.
   void SetConstantQuality(double crf, std::int64_t frames);
   // Feeds one frame whose pts counts output frames (time base 1/fps). The first frame becomes an

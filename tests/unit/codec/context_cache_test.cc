@@ -203,7 +203,7 @@ TEST(ContextCache, APreparedEncoderYieldsTheBytesOfAFreshOne) {
     const auto encode = [&] {
       auto encoder = cache.TakeEncoder(spec);
       EXPECT_TRUE(encoder.ok());
-      (*encoder)->SetBitrate(200'000, 50);
+      testing::SetBitrate(**encoder, 200'000, 50);
       return testing::PacketHash(testing::Encode(**encoder, scene, 100, 50));
     };
     const auto fresh = encode();

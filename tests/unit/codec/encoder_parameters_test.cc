@@ -27,6 +27,7 @@ using testing::EncodedUnit;
 using testing::EncodeWithParameters;
 using testing::kAllCodecs;
 using testing::Scene;
+using testing::SetBitrate;
 using testing::SpecFor;
 
 // --- parameter sets ---------------------------------------------------------------------------
@@ -42,7 +43,7 @@ TEST(EncoderParameters, ParameterSetsDoNotDependOnTheRateOfTheUnit) {
       for (const std::int64_t bps : {20'000, 300'000, 2'900'000, 9'000'000}) {
         auto encoder = VideoEncoder::Open(spec);
         ASSERT_TRUE(encoder.ok());
-        (*encoder)->SetBitrate(bps, 50);
+        SetBitrate(**encoder, bps, 50);
         hashes.insert(ParameterSetHash((*encoder)->context()));
         const bool in_packets = codec == VideoCodec::kVp9;
         EXPECT_EQ((*encoder)->context().extradata_size > 0, !in_packets);
@@ -65,7 +66,7 @@ TEST(EncoderParameters, LargeHevcPicturesAreOfTheMainTierWhateverTheRateOfTheUni
     for (const std::int64_t frames : {15, 120}) {
       auto encoder = VideoEncoder::Open(spec);
       ASSERT_TRUE(encoder.ok());
-      (*encoder)->SetBitrate(bps, frames);
+      SetBitrate(**encoder, bps, frames);
       hashes.insert(ParameterSetHash((*encoder)->context()));
     }
   }
@@ -229,7 +230,7 @@ TEST(LowDelayEncoder, HoldsTwoFramesAtMost) {
     spec.b_frames = b_frames;
     auto encoder = VideoEncoder::Open(spec);
     ASSERT_TRUE(encoder.ok());
-    (*encoder)->SetBitrate(200'000, 30);
+    SetBitrate(**encoder, 200'000, 30);
     int packets = 0;
     for (int n = 0; n < 30; ++n) {
       const av::Frame frame = MakeFrame(scene, n);

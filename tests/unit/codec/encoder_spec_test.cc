@@ -88,7 +88,7 @@ TEST(EncoderSpec, OpensAv1AtRatesAboveItsHighest) {
   plan.target.bitrate = kMaxAv1Bitrate;
   const auto encoder = VideoEncoder::Open(*MakeEncoderSpec(plan));
   ASSERT_TRUE(encoder.ok());
-  (*encoder)->SetBitrate(kMaxAv1Bitrate * 3 / 2);
+  testing::SetBitrate(**encoder, kMaxAv1Bitrate * 3 / 2);
   EXPECT_TRUE((*encoder)->opened().ok()) << (*encoder)->opened().error().ToString();
   plan.target.rate_mode = RateMode::kCrf;
   plan.target.crf = 30;

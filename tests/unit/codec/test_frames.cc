@@ -193,7 +193,7 @@ EncodedUnit EncodeWithParameters(const EncoderSpec& spec, std::int64_t bps, cons
   auto encoder = VideoEncoder::Open(spec);
   EXPECT_TRUE(encoder.ok());
   if (!encoder.ok()) return unit;
-  (*encoder)->SetBitrate(bps, count);
+  SetBitrate(**encoder, bps, count);
   unit.packets = Encode(**encoder, scene, first, count);
   unit.parameters.reset(avcodec_parameters_alloc());
   EXPECT_GE(avcodec_parameters_from_context(unit.parameters.get(), &(*encoder)->context()), 0);

@@ -39,6 +39,11 @@ std::int64_t TotalBits(const std::vector<av::Packet>& packets);
 inline constexpr VideoCodec kAllCodecs[] = {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kAv1,
                                             VideoCodec::kVp9, VideoCodec::kMpeg4};
 
+// Nothing but a bit rate, bits per second.
+inline void SetBitrate(VideoEncoder& encoder, std::int64_t bps, std::int64_t frames = 0) {
+  encoder.SetRate({.bps = static_cast<double>(bps)}, frames);
+}
+
 // A spec with sensible values for tests: veryfast, 25 frames per second, 300 kb/s.
 EncoderSpec SpecFor(VideoCodec codec, const Scene& scene);
 // One unit: frames first .. first + count - 1 through one encoder; a failure fails the test. The

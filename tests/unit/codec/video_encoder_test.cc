@@ -32,6 +32,7 @@ using testing::EncodeWithParameters;
 using testing::kAllCodecs;
 using testing::PacketHash;
 using testing::Scene;
+using testing::SetBitrate;
 using testing::SpecFor;
 using testing::TotalBits;
 
@@ -53,12 +54,12 @@ TEST(VideoEncoder, DoesNotOpenALibraryThatLacksThreads) {
     ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
     const rlimit tight{.rlim_cur = AddressSpace() + (4U << 20U), .rlim_max = before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
-    (*encoder)->SetBitrate(300'000);
+    SetBitrate(**encoder, 300'000);
     const Status opened = (*encoder)->opened();
     setrlimit(RLIMIT_AS, &before);
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.error().code, Code::kUnavailable) << opened.error().ToString();
-    (*encoder)->SetBitrate(300'000);
+    SetBitrate(**encoder, 300'000);
     EXPECT_TRUE((*encoder)->opened().ok());
   }
 }
@@ -114,7 +115,7 @@ TEST_P(EncoderUnit, HoldsBackTheFramesThatItIsSaidTo) {
   for (const std::int64_t count : {20, 60, 120}) {
     auto encoder = VideoEncoder::Open(spec, count);
     ASSERT_TRUE(encoder.ok());
-    (*encoder)->SetBitrate(300'000, count);
+    SetBitrate(**encoder, 300'000, count);
     av::Packet packet = av::NewPacket();
     int sent = 0;
     do {
@@ -214,7 +215,7 @@ TEST(VideoEncoder, MayBeGivenUpAtAnyTime) {
       SCOPED_TRACE(std::string(Name(codec)) + " after " + std::to_string(frames) + " frames");
       auto encoder = VideoEncoder::Open(SpecFor(codec, scene));
       ASSERT_TRUE(encoder.ok());
-      (*encoder)->SetBitrate(300'000, 50);
+      SetBitrate(**encoder, 300'000, 50);
       av::Packet packet = av::NewPacket();
       for (int n = 0; n < frames; ++n) {
         ASSERT_TRUE((*encoder)->Send(testing::MakeFrame(scene, n).get()).ok());
@@ -284,13 +285,13 @@ TEST(VideoEncoder, ReadingItsParametersFirstChangesNothing) {
     auto encoder = VideoEncoder::Open(spec);
     ASSERT_TRUE(encoder.ok());
     const std::uint64_t before = ParameterSetHash((*encoder)->context());
-    (*encoder)->SetBitrate(250'000, 20);
+    SetBitrate(**encoder, 250'000, 20);
     const auto packets = testing::Encode(**encoder, scene, 0, 20);
     EXPECT_EQ(before, ParameterSetHash((*encoder)->context()));
 
     auto fresh = VideoEncoder::Open(spec);
     ASSERT_TRUE(fresh.ok());
-    (*fresh)->SetBitrate(250'000, 20);
+    SetBitrate(**fresh, 250'000, 20);
     EXPECT_EQ(PacketHash(packets), PacketHash(testing::Encode(**fresh, scene, 0, 20)));
   }
 }
