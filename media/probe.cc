@@ -97,6 +97,17 @@ Status CheckColours(const AVStream& stream) {
                    "profiles 7 and 8 are"};
 }
 
+// AVI and MOV tell the palette with the packet that is read first, and no other: pictures that are
+// decoded from anywhere else would be black. NUT has it in each.
+Status CheckPalette(const AVFormatContext& format, const AVCodecParameters& video) {
+  const bool told_once = std::string_view(format.iformat->name) != "nut";
+  const bool raw = video.codec_id == AV_CODEC_ID_RAWVIDEO;
+  if (!raw || video.format != AV_PIX_FMT_PAL8 || !told_once) return OkStatus();
+  return Error{.code = Code::kUnsupported,
+               .message = "The pictures are raw video with a palette, which is told only once.",
+               .accepted = "raw video of YUV, RGB or grey, or coded pictures"};
+}
+
 Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   const Rational guess = FromAv(av_guess_frame_rate(&format, &stream, nullptr));
   const Rational average = FromAv(stream.avg_frame_rate);
@@ -331,6 +342,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, doub
   }
   GOPMILL_RETURN_IF_ERROR(CheckVideo(*video_stream.codecpar));
   GOPMILL_RETURN_IF_ERROR(CheckColours(video_stream));
+  GOPMILL_RETURN_IF_ERROR(CheckPalette(format, *video_stream.codecpar));
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;

@@ -47,6 +47,9 @@ case("refused-encrypted", frames=48, error="encrypted", mux="-encryption_scheme 
      " -encryption_key 76a6c65c5ea762046bd749a2e632ccbb -encryption_kid a7e61c373e219033c21091fa607bf3b8")
 case("refused-cinepak", video="cinepak", ext="mov", error="not supported", frames=12)
 case("refused-svq1", video="svq1", ext="mov", error="not supported", frames=12)
+# The palette comes with the first picture that is read, and the others would be black.
+case("refused-palette-avi", video="rawvideo", pixels="pal8", audio=None, ext="avi", error="palette", frames=12, quick=True)
+case("refused-palette-mov", video="rawvideo", pixels="pal8", audio=None, ext="mov", error="palette", frames=12)
 case("refused-pipe-without-index", feed="pipe", error="moov", frames=48, size="640x384",
      video="libx264 -preset ultrafast -g 24 -qp 1", audio="pcm_s16le", ext="mov")
 case("refused-huge-size", frames=12, audio=None, ext="m2v", video="mpeg2video -g 12 -b:v 1M",
