@@ -6,16 +6,22 @@ it a little, so that a movie has easy and difficult passages as real ones do. Wi
 each clip is replaced by a generated picture of the same size and rate; nothing else changes.
 
 Everything here must give the same bytes on every amd64 machine with the same ffmpeg: integer
-transforms, one thread per encoder, no CPU-dependent paths (BASELINE_CPU), seeded noise.
+transforms, one thread per encoder, no CPU-dependent paths (cpu_flags), seeded noise. Other CPUs make
+the same movies in other bytes.
 """
 
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-# The instructions every amd64 CPU has. Newer ones give other rounding in some float code.
-BASELINE_CPU = "mmx+mmxext+sse+sse2"
 SCALE_FLAGS = "bicubic+accurate_rnd+bitexact+full_chroma_int"
+
+
+def cpu_flags() -> list[str]:
+    """The instructions every amd64 CPU has: newer ones give other rounding in some float code. An ffmpeg
+    for another CPU does not know their names and refuses them."""
+    return ["-cpuflags", "mmx+mmxext+sse+sse2"] if platform.machine() in ("x86_64", "amd64") else []
 
 
 @dataclass(frozen=True)
@@ -245,7 +251,7 @@ def commands(name: str, output: Path, clip_folder: Path | None) -> list[list[str
     flags = "+cgop+bitexact" if "+cgop" in arguments else "+bitexact"
     bitexact = ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact",
                 "-flags:v", flags]
-    encode = [*start, "-cpuflags", BASELINE_CPU, "-filter_complex_threads", "1",
+    encode = [*start, *cpu_flags(), "-filter_complex_threads", "1",
               "-filter_threads", "1", "-sws_flags", SCALE_FLAGS,
               *inputs.arguments, *arguments, *bitexact]
     container = FORMATS[Path(name).suffix]

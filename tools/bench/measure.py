@@ -205,7 +205,7 @@ def newest_ffmpeg() -> str:
     with wheels[0].open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != NEWEST_SHA256:
-        raise SystemExit(f"{wheels[0]} does not have the expected SHA-256: not used")
+        raise SystemExit(f"{wheels[0]} does not have the SHA-256 of the wheel for amd64: not used")
     with zipfile.ZipFile(wheels[0]) as archive:
         inside = next(name for name in archive.namelist() if "/ffmpeg-linux" in name)
         partial = target.with_suffix(".tmp")
