@@ -226,6 +226,46 @@ class SharedObjects(TreeTest):
         self.assertEqual(self.cache("with a blank"), str(self.top / "with a blank/build/ccache"))
 
 
+class Tidy(TreeTest):
+    """With a cmake that gives each source at the top a command, and a clang-tidy that says nothing."""
+
+    def tidy(self, *arguments: str) -> tuple[int, str]:
+        env = {"PATH": f"{self.top}/bin:{os.environ['PATH']}", "HOME": str(self.top)}
+        done = subprocess.run([self.top / "tools/tidy", *arguments], capture_output=True, text=True, check=False, env=env)
+        return done.returncode, done.stdout + done.stderr
+
+    def setUp(self):
+        super().setUp()
+        self.write("bin/cmake", '#!/bin/sh\nfor file in *.cc; do echo "\\"file\\": \\"$PWD/$file\\""; done '
+                   ">build/clang-analysis/compile_commands.json\n")
+        self.write("bin/clang-tidy-16", "#!/bin/sh\n")
+        self.write("tools/install_packages", "#!/bin/sh\n")
+        self.write("build/clang-analysis/.lock", "")
+        self.write(".gitignore", "build\n")
+        self.write("a.cc", "")
+        for tool in ("build", "tidy"):
+            shutil.copy(TOP / "tools" / tool, self.top / "tools")
+        for path in [*self.top.glob("bin/*"), *self.top.glob("tools/*")]:
+            path.chmod(0o755)
+        git = ["git", "-C", str(self.top), "-c", "user.name=n", "-c", "user.email=e"]
+        for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "c"]):
+            subprocess.run([*git, *command], check=True)
+
+    def test_checks_files_that_are_new(self):
+        self.assertIn("tidy: 1 files, clean", self.tidy("--all")[1])
+        self.write("new.cc", "")
+        self.assertEqual(self.tidy("--changed"), (0, "tidy: 1 files, clean\n"))
+
+    def test_names_what_it_leaves_out(self):
+        self.write("other/b.cc", "")
+        code, output = self.tidy("--changed")
+        self.assertEqual(code, 0)
+        self.assertIn("tidy: other/b.cc is not compiled by the preset clang-analysis", output)
+
+    def test_of_a_commit_that_there_is_not_is_no_pass(self):
+        self.assertNotEqual(self.tidy("--changed", "nonsense")[0], 0)
+
+
 class Help(unittest.TestCase):
     def test_each_tool_explains_itself(self):
         for path in sorted((TOP / "tools").iterdir()):
