@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Movies whose headers claim absurd picture sizes: an error that says why or a whole output, in bounded memory.
 

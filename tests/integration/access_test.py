@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Who gets in, and who is put out: users over HTTP and RTSP, host names, readers that stall, silent connections."""
 

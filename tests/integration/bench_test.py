@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`gopmill bench` from outside, small: equal outputs, numbers that agree with each other, what it
 writes, a recorded run replayed, and the complaints about bad input. Judges no time.

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The mean bit rate of pictures that need it is near what was asked for: 40 s with each video codec, and short clips of H.264 that are easily misjudged."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Subtitles that are drawn into the pictures: at the right pictures whatever the form of the text and the way of asking, as
 stock ffmpeg draws them, the same bytes on one worker and two, and what cannot be drawn."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes closed captions (ATSC A/53 part 4: SEI messages) into a stream of H.264, Annex B, whose pictures are in the order of
 display, and finds them again. As a program: stdin to stdout, a caption "HELLO CC" from 13 s to 15 s of 25 pictures a second."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Closed captions inside of pictures: each pair of bytes of the source is in the output once and in order, at every frame rate,
 over every join, in streams, segments and live; and manifests tell of them. Each picture's pair is its number."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Copied sound: heavy sound beside pictures that take long, with few and many workers; sound that lies far from its pictures;
 what begins late in a streamed MP4; AAC that only its packets describe."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Text tracks that go along into the output: their words, times, languages and dispositions in every container, from every
 form and from files beside the movie; cut where the movie is; as stock ffmpeg reads them."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A source that was cut off, a copy or a download that broke, is told from a whole one: from a file and from a pipe."""
 

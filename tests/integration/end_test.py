@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What does not come back, here an encoder that no worker ever has open, a loop that accepts for ever and a folder on a dead
 disk, does not keep the server from ending. What comes back late finds the server as it was."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Fragmented movies with an index ('sidx'), as for DASH: all of them is read, from a file and from a pipe, also with junk behind."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Fragmented MP4 with an index in front (sidx), as on-demand DASH and CMAF are, of which FFmpeg reads one fragment at first: its
 bit rate, its length by an index with a clock of its own, and fragments that list half a million pictures."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """HLS and DASH of the real server: rules, real clients, equal bytes, the cache, clients that leave,
 garbage. Rules are checked by hls_check.py and ts_check.py."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The real server over real sockets: bytes, errors, a slow client, a client that leaves, SIGTERM."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C in a sweep of `simulate`: what is complete is written, once some of it is."""
 

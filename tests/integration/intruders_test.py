@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What lets strangers in elsewhere: paths that nobody guards, names of publishers that become names of files, parameters and names
 of movies that become options of a program, playlists in the clothes of movies that have the server fetch something."""

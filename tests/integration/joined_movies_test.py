@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Movies that go on with other parameter sets, in containers that keep them apart from the pictures: segments and stills of what comes
 behind the change show what they should, whatever was read before."""

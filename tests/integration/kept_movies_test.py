@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What was read of movies outlives the server: the next one lists, plans and plays a movie as the first did, and does not
 read it to its end again; a movie that has changed, other text beside it, and damage of what is kept are seen."""

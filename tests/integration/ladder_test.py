@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The server's own ladder (`segments.ladder`), which a request that names no rendition gets: of a movie and of a live source,
 by HLS and DASH, without what is larger than the source."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishers whose stream breaks in the middle, breaks off, stalls, or has no picture to begin with: they are told, the log has it,
 and readers do not wait without end."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishers whose streams are half or wrong, each with a reader: what comes out is in order and plays, or ends with a
 reason; and who reads another source gets each of its pictures."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A live source whose clock runs fast: its presentation is dated anew, and the rules hold over that."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A live source that goes on with other codecs, another shape, other or no sound: who reads it goes on."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishers whose key pictures are ten seconds apart, or anywhere: segments have the length that was asked for, and all renditions
 the same ones."""

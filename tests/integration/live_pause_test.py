@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The sound of a live source stops while its pictures go on, as of a camera whose microphone sends nothing when it is
 quiet: silence takes its place, readers that come meanwhile begin, and the sound comes back at its time."""

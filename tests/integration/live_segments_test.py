@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Live sources as HLS, LL-HLS and DASH: rules (live_check.py), real clients, publishers that come back,
 sharing, what ends by itself, garbage."""

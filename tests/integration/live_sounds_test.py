@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A live source with several sound tracks: each by its pitch and language, in every way of asking."""
 

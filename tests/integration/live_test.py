@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Live sources with real clients: publishers that come, go and return, readers that do not keep up."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A live source that says something in text: at its time and in its language, over a publisher's return, and what
 no player could read."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Thumbnails of live presentations: each shows the very picture that its segment begins with, of the right size, made
 once and only when somebody asks, in HLS and in DASH, over a publisher's return; and names that do not exist."""

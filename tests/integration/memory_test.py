@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A server that may not take more than so much memory survives uploads that would need more, and serves on; and what a
 transcode of large pictures takes, and one on many workers."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Motion JPEG whose first picture alone has the quantiser tables (abbreviated format): whatever the number of workers, in HLS and
 from any `start`, pictures are those of the movie, and the same bytes each time."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A movie's title and chapters in its outputs, as stock ffprobe reads them: every container, as a file and over HTTP, cut with
 the movie; where it was taken is not passed on; damaged chapters harm nothing."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Each picture is shown once, in its place, though times waver, the rate varies, pictures stand for long, or come in another order."""
 

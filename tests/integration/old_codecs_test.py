@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Codecs of old files and of phones in HLS: each segment alone, its pictures, level and pitch as in the source. Whole files
 are in the corpus."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the server answers is what openapi.json says: the statuses that it lists, and members of JSON that its schemas have."""
 

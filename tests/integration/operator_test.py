@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What an operator is told: of a library that cannot be read, of who came, left, stopped something and was cut off, and of
 the process itself."""

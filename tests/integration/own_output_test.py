@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Sources that are fetched from the server itself: one that is its own source, two that are each other's. There are no pictures
 in the round, and who asks for them hears of it; nothing grows, and others get what they ask for."""

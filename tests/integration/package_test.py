@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """gopmill package: what it writes is what the server answers, plays from any web server, and is there as a whole
 or not at all."""

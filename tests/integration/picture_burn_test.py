@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Subtitles that are pictures (PGS, DVD, DVB), drawn into the movie: at the right pictures and places whatever the form,
 the scale and the way of asking, the same bytes on one worker and two, and what damage does."""

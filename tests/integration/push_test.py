@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Live sources that clients bring by SRT and RTMP, with ffmpeg in the encoder's role: they arrive whole, come back after
 a cut, take turns; garbage and silence take the port from nobody for long."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The README's commands that ask for a stream or publish one, as printed, on a server with its default settings (admission
 on): only ports are others, players that need a screen are ffmpeg for some seconds, and so are long publications. And those

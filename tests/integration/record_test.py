@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`serve --record` of segments: which of them are in the trace and how often, what it says of them, and that it can be
 replayed and simulated. `bench --record` of units that are shorter than a GOP."""

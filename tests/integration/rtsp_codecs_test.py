@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Each codec that may be published by RTSP, read over HTTP: ffmpeg publishes all that it can; AC-3, which it cannot, is put
 into packets here, with H.264 and over TCP."""

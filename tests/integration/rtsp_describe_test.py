@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """One connection by RTSP that describes the same path again: with other parameters, while it plays what it described first, and
 when a live source has ended and come back."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Packets in the connection of a player, or of a publisher that does not record: they cost nothing. What ends with them goes on:
 reports keep a session, a publisher that was refused plays."""

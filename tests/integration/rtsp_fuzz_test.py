@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Garbage where a server of RTSP looks deepest: in the session of a publisher, in `Authorization` where there are users, and in
 tunnels through HTTP. Each gets a status or loses its connection; a player beside them misses nothing."""

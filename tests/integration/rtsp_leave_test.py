@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """RTSP players that leave while they wait for a live source: nothing of them stays, and who waits beside them waits on."""
 

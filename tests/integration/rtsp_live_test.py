@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Players of one live source by RTSP, packet by packet: who comes later, pauses, asks for another place. What they share is
 one stream, so what one does must not be seen by another."""

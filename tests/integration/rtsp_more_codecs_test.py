@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """MPEG-4 Part 2 and VP9 played by RTSP, of movies and of live sources: ffmpeg and GStreamer decode every picture, also behind a
 seek and a pause, with sound that is in step."""

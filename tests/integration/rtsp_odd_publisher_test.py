@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishers by RTSP with habits that some cameras, relays and networks have: packets from another port and nothing but packets,
 packets that no network carries whole, no ports of their own, a clock that is set back, sound that never comes to an end. Readers

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """RTSP header by header and packet by packet: pause, RTP-Info, sender reports, stalled and silent clients, garbage in
 each header of each method."""

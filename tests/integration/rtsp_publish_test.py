@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishing by RTSP (ANNOUNCE, RECORD): ffmpeg as the publisher over TCP and UDP, readers over HTTP; nothing is lost,
 publishers that come back, are killed, compete, say nonsense or nothing."""

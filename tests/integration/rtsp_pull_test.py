@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Sources fetched from another RTSP server: another gopmill that goes away and comes back, on demand and always, over TCP
 and UDP; peers that do not answer."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What a PLAY may ask for: ranges, scales, places where a track is over; and one player more than there is room for."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """RTSP on a machine without another thread or file: who comes waits and is served later, and the server lives."""
 

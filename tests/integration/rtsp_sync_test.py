@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A movie with a flash and a tone each second, published by RTSP over TCP and UDP: readers by HTTP and by RTSP find them as far
 apart as they are in it, within a millisecond, from the begin to the end."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """RTSP with real clients: ffmpeg and GStreamer, over UDP, TCP and HTTP; seeks, garbage, leaving."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Publishers by RTSP that do what none does: numbers of an SDP, times and sequence numbers of RTP, payloads of every codec,
 reports. The server lives, and takes the next one. With a number of seconds as argument: so long, of new seeds each time."""

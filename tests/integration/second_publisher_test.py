@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`live.second_publisher` = `replace`: whoever comes takes the name over, by HTTP or RTSP from either; the one before is told
 so, and a reader goes on without a gap."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Segments of long groups of pictures have the same bytes whether they are asked for one behind the other, where each goes on with
 what the one before was decoded with, or backward, where each is decoded from its key picture. Of sources that are not as they

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Settings that cannot work: `gopmill serve` says which and why before it listens anywhere, and a running server says
 so in its log."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`start=` at places where a container's search does not help: behind the last key picture, in one long group, in front of the
 first picture, where pictures recover slowly. The first picture is the one that is shown then, and sound is there from the first sample."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the server tells systemd, by a socket as systemd's: its states in order, by either kind of address. A socket that is
 none, is dead or full holds up nothing."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """As many processors are taken as there are workers, whatever the codec; one stream has all workers; and who asks for a page is
 answered beside them. What must not be more is counted in CPU time, of which other work on the machine takes away, and what

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Thumbnails of movies: sheets whose tiles have the colours that the movie has at their times, WebVTT, image playlists
 and DASH tiles that agree on where they are, equal bytes on every request, and names that do not exist."""

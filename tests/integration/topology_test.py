@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`gopmill topology --measure` from outside, with a few GOPs: pairs of this machine's CPUs, numbers
 that agree with each other, an option that a run accepts, and the complaints. Judges no time.

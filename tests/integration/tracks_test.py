@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Tracks of movies. Subtitles in HLS and DASH: rules (hls_check.py), ffmpeg as a client, every form of text that sources
 have, what is cut off in front, damage and garbage. Sound: each track by its number, in every way of asking."""

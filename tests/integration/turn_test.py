@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`rotate` and `deinterlace`: what a movie does not say of itself, asked for by HTTP, HLS, RTSP, the command line and of a live source."""
 

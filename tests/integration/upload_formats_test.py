@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Each container that may be uploaded: transcoded while it comes (POST), and published as a live source (PUT)."""
 

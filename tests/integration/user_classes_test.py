@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Users with a service class: all that workers do for them is done in it, over HTTP, in segments, of uploads and by RTSP;
 another class cannot be asked for, and the settings must have it."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`auth.users` changed while the server runs: who is put out is refused from the next request on, over HTTP and RTSP, what
 runs goes on, and no reload opens what was closed."""

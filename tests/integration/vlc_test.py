@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """VLC's library as a client: it plays streams in three containers, HLS and DASH, seeks, and plays a live source, without
 a damaged or lost packet. It counts what it decodes; pictures and sound go nowhere. (Debian's VLC has no RTSP.)"""

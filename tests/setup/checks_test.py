@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The checks under tools/ must find what they are for: each is run on a small tree that breaks it."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """docker/ agrees with itself and with the sources. Whether the image builds and serves is container_test's."""
 

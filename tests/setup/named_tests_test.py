@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Every test that docs/TRANSCODING.md names in its table of the bugs of others is there."""
 

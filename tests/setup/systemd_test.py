@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """tools/systemd agrees with the sources and the manual, and systemd takes it, where that is installed."""
 

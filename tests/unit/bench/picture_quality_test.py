@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The BD rate of tools/bench/quality on curves whose answer is known, and what judges it."""
 
