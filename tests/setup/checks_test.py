@@ -208,6 +208,40 @@ class Packages(unittest.TestCase):
             self.assertEqual(package not in output, present)
 
 
+class Installing(TreeTest):
+    """With an apt that fails, and a sudo that only runs what it is given."""
+
+    def test_tells_what_to_do_by_hand_and_has_the_programs_of_root(self):
+        for name, text in (("dpkg-query", ""), ("apt-get", 'echo "in $PATH"; exit 100\n'), ("sudo", 'shift; exec "$@"\n')):
+            self.write(f"bin/{name}", f"#!/bin/sh\n{text}")
+            (self.top / "bin" / name).chmod(0o755)
+        env = {"PATH": f"{self.top}/bin:/usr/bin:/bin", "HOME": str(self.top)}
+        done = subprocess.run([TOP / "tools/install_packages", "runtime"], capture_output=True, text=True, check=False, env=env)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"in .*:/usr/sbin:/sbin\n")
+        self.assertRegex(done.stderr, r"As root: apt-get update && apt-get install .* zlib1g")
+
+
+class WholeRun(TreeTest):
+    """tools/test, with tools that only say that they run."""
+
+    def stages(self, code: int, *arguments: str) -> tuple[bool, list[str]]:
+        (self.top / "tools").mkdir()
+        shutil.copy(TOP / "tools/test", self.top / "tools")
+        for name, result in (("install_packages", code), ("movies", 0), ("build", 1)):
+            self.write(f"tools/{name}", f"#!/bin/sh\necho {name} $*\nexit {result}\n")
+            (self.top / "tools" / name).chmod(0o755)
+        done = subprocess.run([self.top / "tools/test", *arguments], capture_output=True, text=True, check=False)
+        lines = [line for line in done.stdout.splitlines() if line and not line.startswith("===")]
+        return done.returncode == 0, lines
+
+    def test_installs_everything_before_it_takes_long(self):
+        self.assertEqual(self.stages(0, "--all"), (False, ["install_packages build movies test docker", "movies", "build ci"]))
+
+    def test_ends_with_an_installation_that_fails(self):
+        self.assertEqual(self.stages(1), (False, ["install_packages build movies test"]))
+
+
 class SharedObjects(TreeTest):
     def cache(self, folder: str) -> str:
         """Where tools/build of a checkout there lets ccache keep what it compiles; empty = where all do."""
