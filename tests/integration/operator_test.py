@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -109,14 +110,17 @@ def a_library_that_is_gone_is_no_empty_one(folder):
 
 
 def a_start_without_rights_says_what_would_be_right(folder):
-    """As a user that may not read the folder; root may read all."""
+    """As a user that may not read the folder; root may read all. Of a copy of the program: the build may be where nobody
+    else may go, and root's umask may keep it to itself."""
+    program = shutil.copy(PROGRAM, folder)
+    os.chmod(program, 0o755)
     library = Path(folder, "closed")
     library.mkdir(mode=0o700)
     nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     if not nobody:
         library.chmod(0)
     os.chmod(folder, 0o755)
-    command = [PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", "0"]
+    command = [program, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", "0"]
     bad = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **nobody)
     check(bad.returncode == 2 and "Permission denied" in bad.stderr and "may list and enter" in bad.stderr,
           f"{bad.returncode}: {bad.stderr}")
