@@ -133,14 +133,21 @@ class Server:
             if found:
                 self.base, self.port = found[1], int(found[2])
                 break
-        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+        self.logging = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
+        self.logging.start()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self.end()
+
+    def end(self, seconds=60):
+        """By SIGTERM, in time; all that it has logged."""
         self.process.send_signal(signal.SIGTERM)
-        check(self.process.wait(timeout=60) == 0, "the server ends cleanly")
+        check(self.process.wait(timeout=seconds) == 0, "the server ends cleanly")
+        self.logging.join()
+        return "".join(self.log)
 
     def get(self, path, method="GET", headers=None, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)

@@ -4,6 +4,10 @@
 // not for the sanitizers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +28,18 @@ double SecondsFor(const Experiment& experiment, const std::string& policy) {
   return ToSeconds(ThreadCpuNow() - before);
 }
 
+// How many times slower than the machine of the promise this one is, by a piece of work that is not
+// the simulator's; 1 at least.
+double Slowness() {
+  constexpr double kOnThatMachine = 0.3;  // not optimised, as all of the tests
+  const Duration before = ThreadCpuNow();
+  std::mt19937_64 random;  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same work each time
+  std::set<std::uint64_t> numbers;
+  for (int i = 0; i < 200'000; ++i) numbers.insert(random());
+  EXPECT_EQ(numbers.size(), 200'000U);
+  return std::max(1.0, ToSeconds(ThreadCpuNow() - before) / kOnThatMachine);
+}
+
 TEST(LimitsTest, AHundredThousandGopsOnTheLargestMachineTakeUnderTenSeconds) {
 #ifdef GOPMILL_DEBUG_BUILD
   GTEST_SKIP() << "not optimised";
@@ -32,10 +48,11 @@ TEST(LimitsTest, AHundredThousandGopsOnTheLargestMachineTakeUnderTenSeconds) {
   experiment.topology = "chiplet:4096";
   experiment.streams = 10'000;
   experiment.gops = 10;
+  const double slowness = Slowness();
   for (const char* policy : {"fifo", "h-cahrw", "h-ahrw"}) {
     const double seconds = SecondsFor(experiment, policy);
     EXPECT_GT(seconds, 0) << policy;
-    EXPECT_LT(seconds, 10) << policy;
+    EXPECT_LT(seconds, 10 * slowness) << policy;
   }
 }
 
