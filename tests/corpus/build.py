@@ -28,7 +28,7 @@ import reading
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What is not part of a movie's recipe.
 JUDGEMENT = {"name", "flags", "container", "feed", "shows", "wrong", "missing", "offset", "props",
-             "colours", "report", "error", "quick", "cross"}
+             "colours", "report", "error", "code", "quick", "cross"}
 
 
 def recipe_digest(case):
@@ -109,11 +109,20 @@ def make_all(wanted, folder, jobs=2):
     return failed
 
 
+def check_chosen(wanted, names):
+    """Nothing made or run is no success."""
+    unknown = set(names) - {case.name for case in cases.CASES}
+    if unknown or not wanted:
+        print(f"no such case: {', '.join(sorted(unknown))}" if unknown else "no case is chosen", file=sys.stderr)
+        sys.exit(2)
+
+
 def main():
     quick = "--quick" in sys.argv
     folder, *names = [word for word in sys.argv[1:] if word != "--quick"]
     wanted = [case for case in cases.CASES
               if (not names or case.name in names) and (case.quick or not quick)]
+    check_chosen(wanted, names)
     failed = make_all(wanted, folder)
     for case in wanted:
         if case.name in failed:

@@ -47,6 +47,7 @@ class Case:
     colours: int = 24                        # how far the painted colours may be off, 0 = not checked
     report: dict = dataclasses.field(default_factory=dict)  # lower limits of the program's own report
     error: str | None = None                 # must fail, and say this
+    code: int = 3                            # and end with this; 2 = it is not the source that is wrong
     quick: bool = False                      # part of the normal suite
     cross: bool = False                      # run under every policy
 

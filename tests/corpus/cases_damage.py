@@ -53,7 +53,7 @@ case("refused-palette-mov", video="rawvideo", pixels="pal8", audio=None, ext="mo
 case("refused-pipe-without-index", feed="pipe", error="moov", frames=48, size="640x384",
      video="libx264 -preset ultrafast -g 24 -qp 1", audio="pcm_s16le", ext="mov")
 case("refused-huge-size", frames=12, audio=None, ext="m2v", video="mpeg2video -g 12 -b:v 1M",
-     flags="--size 9000x9000", error="size")
+     flags="--size 9000x9000", error="size", code=2)
 # What a file claims of its pictures is held against the limits before anything is allocated for it.
 case("refused-huge-avi", frames=12, audio=None, ext="avi", video="mjpeg -q:v 3", pixels="yuvj420p",
      after=((avi_claim, 65500, 65500),), error="frame size")
@@ -62,5 +62,5 @@ case("refused-huge-ivf", frames=12, audio=None, ext="ivf", error="frame size",
 # In MP4 the pictures themselves say it too, and they are right.
 case("claimed-size-mp4", frames=48, after=((mp4_claim, 65535, 65535),),
      props={"width": 160, "height": 96})
-case("refused-start-behind-end", frames=24, flags="--start 60", error="not within the source")
-case("refused-webm-of-h264", frames=24, flags="--vcodec h264", container="webm", error="webm")
+case("refused-start-behind-end", frames=24, flags="--start 60", error="not within the source", code=2)
+case("refused-webm-of-h264", frames=24, flags="--vcodec h264", container="webm", error="webm", code=2)

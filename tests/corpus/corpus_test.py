@@ -76,8 +76,8 @@ def digest(path):
 
 
 def run_error(case, code, words, output, say):
-    if code not in (1, 2, 3):
-        say(f"exit {code} instead of an error: {words[:200]}")
+    if code != case.code:
+        say(f"exit {code} instead of {case.code}: {words[:200]}")
     if case.error.lower() not in words.lower():
         say(f"does not say '{case.error}': {words[:200]}")
     if os.path.exists(output):
@@ -136,6 +136,7 @@ def main():
     numbered = [(number, case) for number, case in enumerate(cases.CASES)
                 if (not arguments.names or case.name in arguments.names)
                 and (not arguments.quick or case.quick) and (not arguments.cross or case.cross)]
+    build.check_chosen([case for _, case in numbered], arguments.names)
     began = time.monotonic()
     failed = build.make_all([case for _, case in numbered], arguments.folder, arguments.jobs)
     findings = [f"{name}: cannot be made: {error}" for name, error in failed.items()]

@@ -300,6 +300,15 @@ class Tidy(TreeTest):
         self.assertNotEqual(self.tidy("--changed", "nonsense")[0], 0)
 
 
+class Corpus(unittest.TestCase):
+    def test_a_name_that_there_is_not_is_no_pass(self):
+        for script in ("corpus_test.py", "build.py"):
+            done = subprocess.run([TOP / "tests/corpus" / script, "/nonexistent", "no-such-case"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("no such case: ", done.stderr)
+            self.assertIn("no-such-case", done.stderr)
+
+
 class Help(unittest.TestCase):
     def test_each_tool_explains_itself(self):
         for path in sorted((TOP / "tools").iterdir()):
