@@ -193,6 +193,41 @@ class Format(TreeTest):
         self.assertEqual(run("check_format", str(self.top / "bad.cc"))[0], 1)
 
 
+class Commits(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.write("tools/x", "")
+        for tool in ("check_commits", "check_format"):
+            shutil.copy(TOP / "tools" / tool, self.top / "tools")
+        self.git("init", "--quiet")
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", "-C", str(self.top), "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True)
+
+    def problems(self, *arguments: str, tool: str = "check_commits") -> tuple[int, str]:
+        done = subprocess.run([self.top / "tools" / tool, *arguments], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_say_what_and_why(self):
+        for message, problem in (("a: Do it\n\nSince it helps.", ""), ("a: Do it", "no reason"), ("a: Do it\nfor me", "no empty line"),
+                                 ("Do it\n\nSince it helps.", "not of the form"), ("a: Do it.\n\nSince it helps.", "period"),
+                                 ("a: Do " + 70 * "x" + "\n\nSince it helps.", "76 characters")):
+            with self.subTest(message):
+                self.git("commit", "--quiet", "--allow-empty", "--message", message)
+                code, output = self.problems()
+                self.assertEqual((code, problem in output), (1 if problem else 0, True), output)
+
+    def test_none_are_no_pass(self):
+        self.assertNotEqual(self.problems()[0], 0)
+        self.git("commit", "--quiet", "--allow-empty", "--message", "a: Do it\n\nSince it helps.")
+        for words in (["nonsense"], ["HEAD..HEAD"]):
+            self.assertEqual(self.problems(*words)[0], 2)
+
+    def test_no_sources_are_not_formatted(self):
+        code, output = self.problems(tool="check_format")
+        self.assertEqual(code, 2, output)
+
+
 class Packages(unittest.TestCase):
     def test_lists_a_section_and_refuses_an_unknown_one(self):
         code, output = run("install_packages", "--list", "build")
