@@ -101,7 +101,9 @@ void SimulationRun::Submit(std::uint32_t s) {
 
 JobSpec SimulationRun::SpecOf(std::uint32_t s, std::uint32_t index, const SimUnit& unit) const {
   const SimStream& stream = workload_.streams[s];
-  return {.unit = {stream.id, UnitIndex{index}},
+  const std::uint32_t place =
+      workload_.places.empty() ? index : workload_.places[stream.first_unit + index];
+  return {.unit = {stream.id, UnitIndex{place}},
           .stream_number = stream.number,
           .cost_bytes = unit.bytes,
           .frames = unit.frames,

@@ -470,6 +470,31 @@ TEST(TraceWorkloadTest, OrderGoesByTheIndices) {
   EXPECT_TRUE(FromTrace(trace)->places.empty());
 }
 
+// A line goes by the indices, as in the server: unit 1 comes last and goes before unit 2, which
+// waits.
+TEST(TraceWorkloadTest, WaitingUnitsGoByTheIndices) {
+  RecordedTrace trace;
+  for (const std::int64_t index : {0, 2, 1}) {
+    trace.units.push_back({.arrival_ms = static_cast<double>(trace.units.size()),
+                           .stream = 1,
+                           .index = index,
+                           .bytes = 1,
+                           .hot_ms = 5,
+                           .cold_ms = {},
+                           .deadline_ms = {}});
+  }
+  Experiment experiment;
+  experiment.topology = "pu:1";
+  experiment.workload = "trace";
+  experiment.trace = std::make_shared<const RecordedTrace>(trace);
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  prepared->params.policy = "fifo";
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->out_of_order, 0);
+}
+
 TEST(TraceWorkloadTest, EachUnitHasItsOwnContextAsInAReplay) {
   RecordedTrace trace;
   for (const std::int64_t index : {0, 1, 2, 3, 4, 5}) {
