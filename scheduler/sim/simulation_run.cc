@@ -30,6 +30,11 @@ Duration DecisionTime(const SimulationParams& params) {
   return Duration(std::llround(params.decision_us * 1e3));
 }
 
+double ArrivalsStartMillis(const Workload& workload) {
+  if (workload.feed == Feed::kClosed || workload.units.empty()) return 0;
+  return std::ranges::min(workload.units, {}, &SimUnit::arrival_ms).arrival_ms;
+}
+
 }  // namespace
 
 SimulationRun::SimulationRun(const SimulationParams& params, const Workload& workload,
@@ -42,6 +47,7 @@ SimulationRun::SimulationRun(const SimulationParams& params, const Workload& wor
       changes_(params.changes),
       window_(
           static_cast<std::uint32_t>(workload.window > 0 ? workload.window : UnitsOut(workers))),
+      start_ms_(ArrivalsStartMillis(workload)),
       arrivals_(workload),
       cost_(std::move(cost)),
       order_(workload),
@@ -165,7 +171,7 @@ void SimulationRun::Count(Worker& worker) {
   const bool out = !worker.available && worker.running == nullptr;
   if (idle != worker.is_idle) idle_.Idle(idle ? +1 : -1, Millis(now_));
   if (out && !worker.is_out) worker.out_since = now_;
-  if (!out && worker.is_out) worker.out_ms += Millis(now_) - Millis(worker.out_since);
+  if (!out && worker.is_out) worker.out_ms += OutMillis(worker);
   worker.is_idle = idle;
   worker.is_out = out;
 }
@@ -308,8 +314,7 @@ SimResult SimulationRun::Sum() {
 }
 
 void SimulationRun::AddTimes(SimResult& result) {
-  const double start_ms = arrivals_started_ms();
-  result.makespan_ms = std::max(1e-6, Millis(now_) - start_ms);
+  result.makespan_ms = std::max(1e-6, Millis(now_) - start_ms_);
   const double capacity_ms = std::max(1e-6, result.makespan_ms * result.workers - OutMillis());
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
@@ -326,19 +331,16 @@ void SimulationRun::AddTimes(SimResult& result) {
   result.idle_waiting_longest_ms = idle_.longest_ms();
 }
 
+double SimulationRun::OutMillis(const Worker& worker) const {
+  return std::max(0.0, Millis(now_) - std::max(start_ms_, Millis(worker.out_since)));
+}
+
 double SimulationRun::OutMillis() const {
   double sum = 0;
   for (const Worker& worker : workers_) {
-    sum += worker.out_ms + (worker.is_out ? Millis(now_) - Millis(worker.out_since) : 0);
+    sum += worker.out_ms + (worker.is_out ? OutMillis(worker) : 0);
   }
   return sum;
-}
-
-double SimulationRun::arrivals_started_ms() const {
-  if (workload_.feed == Feed::kClosed) return 0;
-  double first = std::numeric_limits<double>::infinity();
-  for (const SimUnit& unit : workload_.units) first = std::min(first, unit.arrival_ms);
-  return first;
 }
 
 }  // namespace gopmill::sim

@@ -95,9 +95,10 @@ class SimulationRun {
   // --- The sum ---------------------------------------------------------------------------------
   SimResult Sum();
   void AddTimes(SimResult& result);
+  // How long a worker has been out since `out_since`, of the time that is measured.
+  [[nodiscard]] double OutMillis(const Worker& worker) const;
   // Of all workers together, to the end.
   [[nodiscard]] double OutMillis() const;
-  [[nodiscard]] double arrivals_started_ms() const;
 
   const Workload& workload_;
   SerialDispatcher dispatcher_;
@@ -108,6 +109,7 @@ class SimulationRun {
   std::size_t next_change_ = 0;
   std::size_t finished_ = 0;  // units
   const std::uint32_t window_;
+  const double start_ms_;  // from then on it is measured
   std::size_t next_stream_ = 0;
   ArrivalOrder arrivals_;
   const std::unique_ptr<CostModel> cost_;

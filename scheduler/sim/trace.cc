@@ -129,6 +129,11 @@ double MedianOpening(const RecordedTrace& trace) {
   return Median(std::move(openings));
 }
 
+double FirstArrival(const RecordedTrace& trace) {
+  if (trace.units.empty()) return 0;
+  return std::ranges::min(trace.units, {}, &TraceUnit::arrival_ms).arrival_ms;
+}
+
 UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms) {
   constexpr double kLeastMs = 1e-3;
   const double cold_ms = unit.cold_ms.value_or(0);

@@ -86,6 +86,10 @@ struct RecordedTrace {
   std::vector<TraceUnit> units;  // by arrival time, then stream number, then index
 };
 
+// When the first unit arrived: a recording may have run for days before. Replay and simulator begin
+// then. 0 if there are none.
+double FirstArrival(const RecordedTrace& trace);
+
 // What a unit takes with warm contexts, and what opening them adds.
 struct UnitTimes {
   double hot_ms = 0, open_ms = 0;

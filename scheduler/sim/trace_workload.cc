@@ -11,15 +11,15 @@
 namespace gopmill::sim {
 namespace {
 
-SimUnit ToUnit(const TraceUnit& recorded, double opening_ms) {
+SimUnit ToUnit(const TraceUnit& recorded, double begin_ms, double opening_ms) {
   const auto [hot_ms, open_ms] = TimesOf(recorded, opening_ms);
-  SimUnit unit{.arrival_ms = recorded.arrival_ms,
+  SimUnit unit{.arrival_ms = recorded.arrival_ms - begin_ms,
                .hot_ms = hot_ms,
                .open_ms = open_ms,
                .bytes = static_cast<std::uint32_t>(recorded.bytes),
                .frames = static_cast<std::uint32_t>(recorded.frames),
                .context = recorded.context};
-  if (recorded.deadline_ms) unit.deadline_ms = *recorded.deadline_ms;
+  if (recorded.deadline_ms) unit.deadline_ms = *recorded.deadline_ms - begin_ms;
   return unit;
 }
 
@@ -75,6 +75,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
                     .streams = {},
                     .units = {}};
   if (classes.empty()) workload.classes = {ServiceClass{}};
+  const double begin_ms = FirstArrival(trace);
   const double opening_ms = MedianOpening(trace);
   const std::vector<std::uint32_t> order = ByStream(trace);
   workload.units.reserve(order.size());
@@ -88,7 +89,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
                                   .first_unit = static_cast<std::uint32_t>(workload.units.size())});
     }
     ++workload.streams.back().unit_count;
-    workload.units.push_back(ToUnit(unit, opening_ms));
+    workload.units.push_back(ToUnit(unit, begin_ms, opening_ms));
   }
   workload.places = PlacesOf(trace, order, workload.streams);
   workload.concurrent = static_cast<int>(workload.streams.size());

@@ -17,7 +17,8 @@ namespace gopmill::sim {
 // kInvalidArgument naming "classes" when it is not among them.
 Result<int> ClassOfTrace(const std::string& name, const std::vector<ServiceClass>& classes);
 
-// Open feed at the recorded times; a unit's place in its stream is that of its index. Units get the
+// Open feed at the recorded times, the first arrival at 0; a unit's place in its stream is that of
+// its index. Units get the
 // class of their name; without `classes` all are of one. Fails as ClassOfTrace does. Times are
 // those of TimesOf (trace.h). All this as in a replay.
 Result<Workload> FromTrace(const RecordedTrace& trace,

@@ -120,8 +120,7 @@ RunRecord MakeRecord(const ReplayOptions& options, std::vector<UnitSample> units
 Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
                                             const std::vector<ServiceClass>& classes) {
   const double opening = MedianOpening(trace);
-  double begin_ms = trace.units.empty() ? 0 : trace.units.front().arrival_ms;
-  for (const TraceUnit& unit : trace.units) begin_ms = std::min(begin_ms, unit.arrival_ms);
+  const double begin_ms = FirstArrival(trace);
   std::vector<ReplayUnit> units;
   for (const TraceUnit& unit : trace.units) {
     const UnitTimes times = TimesOf(unit, opening);

@@ -380,25 +380,29 @@ TEST(SweepTest, AParameterIsSweptOnce) {
 }
 
 TEST(ExperimentTest, ATraceKeepsItsTimesUnlessOthersAreAskedFor) {
-  std::istringstream in(TraceHeaderLine({.machine = "m", .unit = "gop"}) +
-                        TraceUnitLine({.arrival_ms = 1234,
-                                       .stream = 1,
-                                       .bytes = 9,
-                                       .hot_ms = 10,
-                                       .cold_ms = {},
-                                       .deadline_ms = {}}));
+  std::string text = TraceHeaderLine({.machine = "m", .unit = "gop"});
+  for (const int i : {0, 1}) {
+    text += TraceUnitLine({.arrival_ms = 1234.0 * i,
+                           .stream = 1,
+                           .index = i,
+                           .bytes = 9,
+                           .hot_ms = 10,
+                           .cold_ms = {},
+                           .deadline_ms = {}});
+  }
+  std::istringstream in(text);
   auto trace = ReadTrace(in);
   ASSERT_TRUE(trace.ok());
   Experiment experiment;
   experiment.workload = "trace";
   experiment.topology = "pu:2";
   experiment.trace = std::make_shared<const RecordedTrace>(std::move(trace).value());
-  EXPECT_EQ(Prepare(experiment)->workload.units[0].arrival_ms, 1234);
+  EXPECT_EQ(Prepare(experiment)->workload.units[1].arrival_ms, 1234);
   EXPECT_EQ(Prepare(experiment)->workload.feed, Feed::kOpen);
   experiment.arrivals = "closed";
   EXPECT_EQ(Prepare(experiment)->workload.feed, Feed::kClosed);
   experiment.arrivals = "poisson";
-  EXPECT_NE(Prepare(experiment)->workload.units[0].arrival_ms, 1234);
+  EXPECT_NE(Prepare(experiment)->workload.units[1].arrival_ms, 1234);
 }
 
 TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
@@ -411,7 +415,7 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
                                        .hot_ms = 10,
                                        .cold_ms = 13,
                                        .deadline_ms = {}}) +
-                        TraceUnitLine({.arrival_ms = 1,
+                        TraceUnitLine({.arrival_ms = 0,
                                        .stream = 1,
                                        .number = 0,
                                        .index = 0,
@@ -519,6 +523,32 @@ TEST(TraceWorkloadTest, EachUnitHasItsOwnContextAsInAReplay) {
   };
   EXPECT_DOUBLE_EQ(warm(1), 0) << "the two take turns on the worker";
   EXPECT_DOUBLE_EQ(warm(2), 4.0 / 6);
+}
+
+// A server may have waited for days for its first client. Two classes: shares are counted in steps
+// of time.
+TEST(TraceWorkloadTest, TheClockStartsWithTheFirstArrivalAsInAReplay) {
+  constexpr double kDayMs = 24 * 3600 * 1e3;
+  RecordedTrace trace = *SmallTrace();
+  for (TraceUnit& unit : trace.units) {
+    unit.arrival_ms += 90 * kDayMs;
+    unit.deadline_ms = unit.arrival_ms + 7;
+  }
+  const auto classes = ParseClasses("batch:1,live:3").value();
+  const Workload workload = FromTrace(trace, classes).value();
+  EXPECT_EQ(workload.units[0].arrival_ms, 0);
+  EXPECT_EQ(workload.units[1].arrival_ms, 5);
+  EXPECT_EQ(workload.units[1].deadline_ms, 12);
+  Experiment experiment;
+  experiment.topology = "pu:1";
+  experiment.classes = "batch:1,live:3";
+  experiment.workload = "trace";
+  experiment.trace = std::make_shared<const RecordedTrace>(trace);
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().ToString();
+  prepared->params.policy = "ps-hrw";
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  EXPECT_TRUE(result.ok()) << result.error().ToString();
 }
 
 // A unit seen only cold in a trace whose median opening is dearer than it: as in a replay.

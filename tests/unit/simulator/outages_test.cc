@@ -149,6 +149,25 @@ TEST(OutagesTest, BehindTheLastUnitAreNotLookedAt) {
   EXPECT_EQ(without->utilisation, behind->utilisation);
 }
 
+// What is measured begins with the first arrival.
+TEST(OutagesTest, BeforeTheFirstUnitTakeNothingOfTheMachine) {
+  const auto run = [](const char* outages, double first_ms) {
+    Experiment experiment = Small(outages);
+    experiment.topology = "pu:2";
+    experiment.arrivals = "poisson";
+    auto prepared = Prepare(experiment).value();
+    prepared.params.policy = "fifo";
+    auto& units = prepared.workload.units;
+    const double begin_ms = std::ranges::min(units, {}, &SimUnit::arrival_ms).arrival_ms;
+    for (SimUnit& unit : units) unit.arrival_ms += first_ms - begin_ms;
+    return Simulate(prepared.params, prepared.machine, prepared.workload).value();
+  };
+  const SimResult late = run("0@0", 10'000);
+  EXPECT_LE(late.utilisation, 1);
+  EXPECT_NEAR(late.utilisation, run("0@0", 0).utilisation, 1e-6);
+  EXPECT_NEAR(run("0@0:9", 10'000).utilisation, run("", 0).utilisation, 1e-6);
+}
+
 // Half the machine is half as fast.
 TEST(OutagesTest, TakeTheirPartOfTheMachine) {
   Experiment experiment = Small("");
