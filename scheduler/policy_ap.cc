@@ -5,8 +5,8 @@
 // class's part. With w_c the weight of class c and n_c the workers that it was dealt so far,
 //     owner of the k-th worker = argmax over c with units of  k * w_c / (sum of w of these) - n_c
 //     worker of a unit         = argmin of Q_p over the p of its class,   Q_p: bytes that p holds
-// The parts are dealt anew whenever the set of classes with units changes. Not work conserving: a
-// part whose class has little to do idles. O(workers).
+// The parts are dealt anew whenever the set of classes with units, or that of the workers in
+// service, changes. Not work conserving: a part whose class has little to do idles. O(workers).
 // Source: the adaptive partitioning of J. Guo, as summarised in D. Guo, "Multicore Scheduling for
 // Network Applications Based on Highest Random Weight", UC Riverside, 2010, related work.
 #include <algorithm>
@@ -27,6 +27,7 @@ class Ap final : public Policy {
 
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
+    if (std::holds_alternative<WorkersChanged>(event)) dealt_for_ = 0;
     Deal(pool);
     const auto pick = [&](const Unit& unit) { return LeastLoaded(unit, pool); };
     BindEarly(event, pool, Rebinding::kOnEveryOffer, pick, actions);
@@ -35,7 +36,7 @@ class Ap final : public Policy {
  private:
   static bool Active(const ClassState& c) { return c.waiting_units > 0 || c.assigned_units > 0; }
 
-  // Gives every worker the class that is furthest below its share of the workers dealt so far.
+  // Gives every worker in service the class that is furthest below its share of those dealt so far.
   void Deal(const PoolState& pool) {
     std::uint64_t active = 0;
     double weights = 0;
@@ -47,8 +48,11 @@ class Ap final : public Policy {
     if (active == dealt_for_) return;
     dealt_for_ = active;
     std::fill(dealt_.begin(), dealt_.end(), 0);
-    for (std::size_t w = 0; w < owner_.size(); ++w)
-      owner_[w] = MostBehind(pool, active, weights, w);
+    std::size_t dealt = 0;
+    for (std::size_t w = 0; w < owner_.size(); ++w) {
+      const bool available = pool.available(WorkerId{static_cast<std::int32_t>(w)});
+      owner_[w] = available ? MostBehind(pool, active, weights, dealt++) : -1;
+    }
   }
 
   int MostBehind(const PoolState& pool, std::uint64_t active, double weights, std::size_t workers) {
@@ -67,7 +71,7 @@ class Ap final : public Policy {
   }
 
   // A class uses all workers if it got none (more classes than workers), or if none of its own may
-  // run the unit: it failed on the only one, or they are out of service.
+  // run the unit: it failed on the only one.
   WorkerId LeastLoaded(const Unit& unit, const PoolState& pool) const {
     WorkerId own, any;
     for (std::size_t i = 0; i < owner_.size(); ++i) {
@@ -86,9 +90,9 @@ class Ap final : public Policy {
     return best.value < 0 || load(w) < load(best);
   }
 
-  std::vector<int> owner_;       // class by worker
+  std::vector<int> owner_;       // class by worker; -1 = out of service
   std::vector<int> dealt_;       // workers by class
-  std::uint64_t dealt_for_ = 0;  // classes that were active then, a bit each
+  std::uint64_t dealt_for_ = 0;  // classes that were active then, a bit each; 0 = deal anew
 };
 
 }  // namespace

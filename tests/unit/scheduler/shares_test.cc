@@ -52,6 +52,32 @@ TEST(ApTest, DealsWorkersByWeightAndAnewWhenOtherClassesHaveUnits) {
   EXPECT_THAT(all, SizeIs(9)) << "no worker serves two classes";
 }
 
+TEST(ApTest, DealsAnewWhenAWorkerLeavesOrComesBack) {
+  // Dealt in the order a, a, b, a: it is b's that leaves. Of three workers b's part is one, the
+  // last.
+  VirtualPool pool({.topology = "core:4 pu:1", .policy = "ap", .options = ClassOptions("a:3,b:1")});
+  pool.complete_spec = [](JobSpec& spec) {
+    spec.service_class = static_cast<std::uint16_t>(spec.unit.stream.value % 2);
+  };
+  std::array<std::set<int>, 2> parts;
+  pool.on_assigned = [&](UnitId unit, WorkerId worker, WorkerId /*home*/) {
+    parts.at(unit.stream.value % 2).insert(worker.value);
+  };
+  for (std::uint64_t stream = 0; stream < 40; ++stream) pool.Submit(stream, 0);
+  EXPECT_THAT(parts[1], testing::ElementsAre(2));
+  pool.SetAvailable(2, false);
+  parts = {};
+  for (std::uint64_t stream = 40; stream < 80; ++stream) pool.Submit(stream, 0);
+  for (int i = 0; i < 30; ++i) pool.FinishNext();
+  EXPECT_THAT(parts[0], testing::ElementsAre(0, 1));
+  EXPECT_THAT(parts[1], testing::ElementsAre(3));
+  pool.SetAvailable(2, true);
+  parts = {};
+  for (int i = 0; i < 12; ++i) pool.FinishNext();
+  EXPECT_THAT(parts[0], testing::ElementsAre(0, 1, 3));
+  EXPECT_THAT(parts[1], testing::ElementsAre(2));
+}
+
 class FairTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Policies, FairTest, testing::Values("ps-hrw", "gps-hrw"));
 
