@@ -27,6 +27,8 @@ using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 
 constexpr std::uintmax_t kMaxXmlBytes = 64U << 20U;
+// Far above any number that an operating system gives.
+constexpr std::uint64_t kMaxIndex = 1U << 20U;
 
 Error BadDescription(std::string message, std::string accepted) {
   return Error{.code = Code::kInvalidArgument,
@@ -119,32 +121,57 @@ Error MalformedAt(std::string_view text, std::size_t begin, std::string_view acc
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Reads the digits at `at` and goes behind them. What is above the limit stays just above it.
-std::uint64_t ReadCount(std::string_view text, std::size_t& at) {
+std::uint64_t ReadCount(std::string_view text, std::size_t& at, std::uint64_t limit) {
   std::uint64_t count = 0;
   for (; at < text.size() && IsDigit(text[at]); ++at) {
-    count = std::min<std::uint64_t>(count * 10 + static_cast<std::uint64_t>(text[at] - '0'),
-                                    kMaxPus + 1);
+    count = std::min(count * 10 + static_cast<std::uint64_t>(text[at] - '0'), limit + 1);
   }
   return count;
 }
 
+bool IsWordCharacter(char c) { return IsLetter(c) || IsDigit(c); }
+
+// hwloc makes sets of these numbers, as long as the greatest of them, and reads a negative one as
+// one near 2^32. There are names of levels as well, such as "l3".
+Status CheckIndexes(std::string_view text) {
+  constexpr std::string_view kName = "indexes=";
+  for (std::size_t at = text.find(kName); at != std::string_view::npos; at = text.find(kName, at)) {
+    at += kName.size();
+    const std::size_t end = std::min(text.find_first_of(" )", at), text.size());
+    while (at < end) {
+      const std::size_t begin = at;
+      const bool is_name = IsLetter(text[at]);
+      const bool is_count = text[at] != '-' && ReadCount(text, at, kMaxIndex) <= kMaxIndex;
+      while (is_name && at < end && IsWordCharacter(text[at])) ++at;
+      if (!is_count || (!is_name && at < end && at > begin && IsLetter(text[at]))) {
+        return MalformedAt(text, begin, "indexes of 0 to 1048576");
+      }
+      if (at == begin) ++at;
+    }
+  }
+  return OkStatus();
+}
+
 // hwloc allocates what a description asks for before anyone can look at the result, so the number
 // of PUs is worked out first: the product of all counts. Read as hwloc does: memory is in "[]", a
-// name goes up to the next colon, blanks and a sign may come between that and the count, and what
-// is in "()" behind it is about the same level. But hwloc takes "0x10" for 16.
+// node of it for each part of the level before; a name goes up to the next colon, blanks and a sign
+// may come between that and the count, and what is in "()" behind it is about the same level. But
+// hwloc takes "0x10" for 16.
 Status CheckSynthetic(std::string_view text) {
   constexpr std::size_t kMaxLength = 4096;
   if (text.size() > kMaxLength) {
     return BadDescription("The description of the topology is too long.", "4096 characters");
   }
+  GOPMILL_RETURN_IF_ERROR(CheckIndexes(text));
   std::uint64_t product = 1;
+  std::uint64_t memory_nodes = 0;
   std::size_t at = 0;
   const auto go_behind = [&](char c) { at = std::min(text.find(c, at), text.size() - 1) + 1; };
   while (at < text.size()) {
     const char c = text[at];
     if (IsDigit(c)) {
       const std::size_t begin = at;
-      product *= std::max<std::uint64_t>(ReadCount(text, at), 1);
+      product *= std::max<std::uint64_t>(ReadCount(text, at, kMaxPus), 1);
       if (at < text.size() && IsLetter(text[at])) {
         return MalformedAt(text, begin, "a decimal count, as in \"core:4\"");
       }
@@ -153,6 +180,12 @@ Status CheckSynthetic(std::string_view text) {
         return BadDescription("The description has more than " + most + " PUs.", "at most " + most);
       }
     } else if (c == '[') {
+      memory_nodes += product;
+      if (memory_nodes > kMaxPus) {
+        const std::string most = std::to_string(kMaxPus);
+        return BadDescription("The description has more than " + most + " memory nodes.",
+                              "at most " + most);
+      }
       go_behind(']');
     } else if (c == '(') {
       go_behind(')');

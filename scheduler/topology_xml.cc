@@ -16,6 +16,8 @@ namespace {
 
 // Far above any number that an operating system gives.
 constexpr unsigned long kMaxXmlIndex = 1U << 20U;
+// hwloc reads an element inside another one by a call of its own. Machines have a dozen levels.
+constexpr int kMaxXmlDepth = 64;
 
 struct FreeParser {
   void operator()(XML_Parser parser) const noexcept { XML_ParserFree(parser); }
@@ -25,6 +27,7 @@ using Parser = std::unique_ptr<std::remove_pointer_t<XML_Parser>, FreeParser>;
 // What the handlers know; `fault` once they have stopped the parser.
 struct Check {
   XML_Parser parser = nullptr;
+  int depth = 0;  // elements that are open
   const char* fault = nullptr;
 };
 
@@ -41,7 +44,7 @@ bool IsIndex(std::string_view text) {
 
 // hwloc makes sets of these numbers, as long as the greatest of them: a garbled one fills
 // gigabytes.
-void OnObject(void* user, const XML_Char* name, const XML_Char** attributes) noexcept {
+void CheckObject(Check& check, const XML_Char* name, const XML_Char** attributes) {
   if (std::string_view(name) != "object") return;
   std::string_view type, index;
   for (; attributes[0] != nullptr; attributes += 2) {
@@ -49,14 +52,22 @@ void OnObject(void* user, const XML_Char* name, const XML_Char** attributes) noe
     if (std::string_view(attributes[0]) == "os_index") index = attributes[1];
   }
   if ((type != "PU" && type != "NUMANode") || IsIndex(index)) return;
-  Stop(*static_cast<Check*>(user), "the os_index of a PU or memory node is not 0 to 1048576");
+  Stop(check, "the os_index of a PU or memory node is not 0 to 1048576");
 }
 
-void OnOutermost(void* user, const XML_Char* name, const XML_Char** /*attributes*/) noexcept {
+void OnBegin(void* user, const XML_Char* name, const XML_Char** attributes) noexcept {
   auto& check = *static_cast<Check*>(user);
-  XML_SetStartElementHandler(check.parser, OnObject);
-  if (std::string_view(name) != "topology") Stop(check, "the outermost element is not <topology>");
+  ++check.depth;
+  if (check.depth > kMaxXmlDepth) {
+    Stop(check, "more than 64 elements are inside each other");
+  } else if (check.depth > 1) {
+    CheckObject(check, name, attributes);
+  } else if (std::string_view(name) != "topology") {
+    Stop(check, "the outermost element is not <topology>");
+  }
 }
+
+void OnEnd(void* user, const XML_Char* /*name*/) noexcept { --static_cast<Check*>(user)->depth; }
 
 Error Malformed(const Check& check) {
   XML_Parser const parser = check.parser;
@@ -83,7 +94,7 @@ Status CheckTopologyXml(const std::filesystem::path& file) {
   }
   Check check{.parser = parser.get()};
   XML_SetUserData(parser.get(), &check);
-  XML_SetStartElementHandler(parser.get(), OnOutermost);
+  XML_SetElementHandler(parser.get(), OnBegin, OnEnd);
   std::array<char, 65536> buffer;
   for (bool last = false; !last;) {
     in.read(buffer.data(), buffer.size());

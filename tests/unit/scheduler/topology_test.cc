@@ -124,6 +124,35 @@ TEST(SyntheticTest, NoWayOfWritingACountEscapesTheLimit) {
   EXPECT_EQ(SyntheticTopology("pack:2 [numa(memory=99999)] l2:2(size=262144) pu:2").pu_count(), 8);
 }
 
+// hwloc would make sets of 512 MiB.
+TEST(SyntheticTest, IndexesHaveALimit) {
+  for (const char* text :
+       {"pu:2(indexes=0,4000000000)", "pack:2(indexes=1048577,1) pu:2", "pu:2(indexes=0,-1)",
+        "pu:2(indexes=0,0xffffffff)", "pu:2 (memory=1 indexes=0,99999999999999999999)",
+        "pack:2 [numa(indexes=0,4000000000)] pu:2", "pu:2(indexes=4000000000*2)",
+        "(indexes=9999999"}) {
+    const auto topology = TopologyFromSynthetic(text);
+    ASSERT_FALSE(topology.ok()) << text;
+    EXPECT_EQ(ErrorOf(topology).code, Code::kInvalidArgument) << text;
+    EXPECT_THAT(ErrorOf(topology).ToString(), HasSubstr("0 to 1048576")) << text;
+  }
+  EXPECT_THAT(ErrorOf(TopologyFromSynthetic("pu:2(indexes=0,4000000000)")).ToString(),
+              HasSubstr("at character 16, \"4000000000)\""));
+  const Topology given = SyntheticTopology("core:2 pu:2(indexes=3,1048576,1,0)");
+  EXPECT_EQ(given.pu(3).os_index, 1048576);
+  EXPECT_EQ(SyntheticTopology("core:2 pu:2(indexes=2*2:4*1)").pu_count(), 4);
+  EXPECT_EQ(SyntheticTopology("pack:2 core:2 pu:2(indexes=pack:core)").pu_count(), 8);
+  EXPECT_EQ(SyntheticTopology("l3:2 core:2 pu:2(indexes=l3cache:core)").pu_count(), 8);
+}
+
+// One for each part of the level before: 4,096 here, twice.
+TEST(SyntheticTest, MemoryNodesHaveALimit) {
+  const auto many = TopologyFromSynthetic("pack:4096 [numa][numa] pu:1");
+  ASSERT_FALSE(many.ok());
+  EXPECT_THAT(ErrorOf(many).ToString(), HasSubstr("more than 4096 memory nodes"));
+  EXPECT_EQ(SyntheticTopology("pack:2 [numa] l3:2 [numa][numa] pu:2").pu_count(), 8);
+}
+
 TEST(SyntheticTest, GarbageIsAClearError) {
   for (const char* garbage :
        {"", " ", "hello", "pack:", "pack:0 pu:1", "pack:-1 pu:2", "pu:2 pack:2", "pack:2 (",
@@ -211,6 +240,10 @@ TEST(XmlTest, AnErrorNamesLineAndColumn) {
   EXPECT_THAT(message("hello"), HasSubstr("line 1, column 1: syntax error"));
   EXPECT_THAT(message("<topology>\n <object type=\"PU\" os_index=\"4294967295\"/></topology>"),
               HasSubstr("line 2, column 43: the os_index of a PU or memory node is not"));
+  std::string deep;
+  for (int i = 0; i < 64; ++i) deep += "<object type=\"Group\">\n";
+  EXPECT_THAT(message("<topology>\n" + deep),
+              HasSubstr("line 65, column 22: more than 64 elements are inside each other"));
   EXPECT_THAT(message("<topology version=\"99.0\"><object type=\"Machine\"/></topology>"),
               HasSubstr("hwloc cannot read a machine from it"));
 }
