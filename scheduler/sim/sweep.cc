@@ -20,7 +20,8 @@ namespace gopmill::sim {
 namespace {
 
 constexpr const char* kAcceptedSweep =
-    "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...; values of classes and scheduler-options between |";
+    "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...; values of classes, outages and scheduler-options "
+    "between |";
 constexpr std::size_t kMaxValues = 1000;
 constexpr std::int64_t kMaxSeed = 4294967295;
 
@@ -183,7 +184,8 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
     GOPMILL_RETURN_IF_ERROR(CheckDistinct(text, axis.values));
     return axis;
   }
-  const bool has_commas = axis.name == "classes" || axis.name == "scheduler-options";
+  const bool has_commas =
+      axis.name == "classes" || axis.name == "outages" || axis.name == "scheduler-options";
   const char separator = has_commas ? '|' : ',';
   for (const std::string_view value : Split(rest, separator)) axis.values.emplace_back(value);
   if (has_commas && axis.values.size() < 2 && rest.find(',') != std::string::npos) {

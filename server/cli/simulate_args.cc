@@ -48,9 +48,9 @@ void AddExperiment(CLI::App& command, SimulateArgs& args) {
       ->check(WholeNumber(0, 4294967295));
   command
       .add_option("--sweep", args.sweeps,
-                  "NAME=FROM:TO:STEP or NAME=VALUE,... (classes, scheduler-options: A|B|...);\n"
-                  "several make a grid; also pus (pus=N is chiplet:N), and seed: the table then\n"
-                  "has means over the seeds, with intervals")
+                  "NAME=FROM:TO:STEP or NAME=VALUE,... (classes, outages, scheduler-options:\n"
+                  "A|B|...); several make a grid; also pus (pus=N is chiplet:N), and seed: the\n"
+                  "table then has means over the seeds, with intervals")
       ->type_name("AXIS");
   command.add_option("--json", args.json, "Write the results as JSON; - is stdout")
       ->type_name("FILE|-");

@@ -326,8 +326,10 @@ TEST(SweepTest, ValuesWithCommasAreNotCutThere) {
   EXPECT_THAT(ParseSweep("classes=a:5,b:1|a:1,b:1")->values, ElementsAre("a:5,b:1", "a:1,b:1"));
   EXPECT_THAT(ParseSweep("scheduler-options=hash=printed|hash=printed,beta=8")->values,
               ElementsAre("hash=printed", "hash=printed,beta=8"));
+  EXPECT_THAT(ParseSweep("outages=1@5:15,5@5:15|3@7")->values, ElementsAre("1@5:15,5@5:15", "3@7"));
   EXPECT_THAT(ParseSweep("classes=a:5")->values, ElementsAre("a:5"));
-  for (const char* bad : {"classes=a:5,b:1", "scheduler-options=hash=printed,hash=mixed"}) {
+  for (const char* bad :
+       {"classes=a:5,b:1", "outages=1@5:15,5@5:15", "scheduler-options=hash=printed,hash=mixed"}) {
     ASSERT_FALSE(ParseSweep(bad).ok()) << bad;
     EXPECT_THAT(ParseSweep(bad).error().ToString(), HasSubstr("one value or several")) << bad;
   }
