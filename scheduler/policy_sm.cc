@@ -9,6 +9,7 @@
 // Applications Based on Highest Random Weight", UC Riverside, 2010.
 #include "scheduler/early_binding.h"
 #include "scheduler/policy_registry.h"
+#include "scheduler/worker_by_number.h"
 
 namespace gopmill {
 namespace {
@@ -19,19 +20,8 @@ class StreamMapping final : public Policy {
 
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
-    const auto pick = [&](const Unit& unit) { return Mapped(unit, pool); };
+    const auto pick = [&](const Unit& unit) { return WorkerByNumber(unit, pool); };
     BindEarly(event, pool, Rebinding::kNever, pick, actions);
-  }
-
- private:
-  static WorkerId Mapped(const Unit& unit, const PoolState& pool) {
-    const auto workers = static_cast<std::uint64_t>(pool.worker_count());
-    for (std::uint64_t skipped = 0; skipped < workers; ++skipped) {
-      const std::uint64_t index = (unit.spec.stream_number % workers + skipped) % workers;
-      const WorkerId w{static_cast<std::int32_t>(index)};
-      if (pool.available(w) && w != unit.excluded) return w;
-    }
-    return {};
   }
 };
 

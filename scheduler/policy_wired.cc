@@ -9,6 +9,7 @@
 // Source: "wired streams" in J. D. Salehi, J. F. Kurose, D. Towsley, "Scheduling for Cache Affinity
 // in Parallelized Communication Protocols", UMass CMPSCI TR 94-75, 1994.
 #include "scheduler/policy_registry.h"
+#include "scheduler/worker_by_number.h"
 
 namespace gopmill {
 namespace {
@@ -20,7 +21,7 @@ class Wired final : public Policy {
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
     if (const auto* arrived = std::get_if<Arrived>(&event)) {
-      const WorkerId w = WorkerOf(pool.unit(arrived->unit), pool);
+      const WorkerId w = WorkerByNumber(pool.unit(arrived->unit), pool);
       if (w.value >= 0 && pool.idle(w)) {
         actions.Add(Assign{arrived->unit, w});
       } else {
@@ -30,17 +31,6 @@ class Wired final : public Policy {
       const UnitRef held = pool.OldestHeldFor(free->worker);
       if (held.valid() && pool.idle(free->worker)) actions.Add(Assign{held, free->worker});
     }
-  }
-
- private:
-  // The next worker in service stands in for one that is not.
-  static WorkerId WorkerOf(const Unit& unit, const PoolState& pool) {
-    const auto workers = static_cast<std::uint64_t>(pool.worker_count());
-    for (std::uint64_t step = 0; step < workers; ++step) {
-      const WorkerId w{static_cast<std::int32_t>((unit.spec.stream_number + step) % workers)};
-      if (pool.available(w) && w != unit.excluded) return w;
-    }
-    return {};
   }
 };
 

@@ -93,6 +93,18 @@ TEST(WiredTest, NothingIsQueuedBehindARunningUnit) {
   EXPECT_EQ(pool.pool().units_of(WorkerId{1}), 0) << "wired streams do not spread";
 }
 
+// 2^64 - 1 is 0 modulo three. Steps added to it would wrap around, and come to 0 again.
+TEST(WiredTest, TheGreatestNumberOfAStreamFindsWhoStandsInAsWell) {
+  for (const char* policy : {"wired", "sm"}) {
+    VirtualPool pool({.topology = "core:3 pu:1", .policy = policy});
+    pool.complete_spec = [](JobSpec& spec) { spec.stream_number = ~std::uint64_t{0}; };
+    pool.SetAvailable(0, false);
+    pool.SetAvailable(1, false);
+    pool.Submit(1, 0);
+    EXPECT_EQ(pool.WorkerOf(1, 0), 2) << policy;
+  }
+}
+
 TEST(SharedQueueTest, MruTakesTheWorkerThatWasBusyLastAndLruTheOther) {
   for (const auto& [policy, expected] : {std::pair{"mru", 1}, std::pair{"lru", 0}}) {
     VirtualPool pool({.topology = "core:2 pu:1", .policy = policy});
