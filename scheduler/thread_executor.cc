@@ -2,7 +2,6 @@
 #include "scheduler/thread_executor.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,32 +11,11 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/cpu_mask.h"
 #include "base/thread.h"
 
 namespace gopmill {
 namespace {
-
-// An affinity mask wide enough for every PU number the kernel may use, freed on scope exit.
-class CpuMask {
- public:
-  // Kernels are built for at most 8,192 CPUs.
-  static constexpr int kCpus = 8192;
-  CpuMask() : set_(CPU_ALLOC(kCpus)) { CPU_ZERO_S(size(), set_); }
-  ~CpuMask() { CPU_FREE(set_); }
-  CpuMask(const CpuMask&) = delete;
-  CpuMask& operator=(const CpuMask&) = delete;
-
-  static std::size_t size() { return CPU_ALLOC_SIZE(kCpus); }
-  cpu_set_t* get() { return set_; }
-  void Add(int cpu) { CPU_SET_S(static_cast<std::size_t>(cpu), size(), set_); }
-  bool HoldsOnly(int cpu) const {
-    return CPU_COUNT_S(size(), set_) == 1 &&
-           CPU_ISSET_S(static_cast<std::size_t>(cpu), size(), set_);
-  }
-
- private:
-  cpu_set_t* set_;
-};
 
 // Lets the calling thread run on every PU of the workers while it lives, then on its own again.
 class AcrossWorkers {
@@ -48,10 +26,11 @@ class AcrossWorkers {
       if (pu >= 0 && pu < CpuMask::kCpus) all.Add(pu);
     }
     own_.Add(own);
-    spread_ = sched_setaffinity(0, CpuMask::size(), all.get()) == 0;
+    spread_ = all.Apply();
   }
   ~AcrossWorkers() {
-    if (spread_) sched_setaffinity(0, CpuMask::size(), own_.get());
+    // Where the kernel refuses what it allowed before, the thread stays spread.
+    if (spread_) static_cast<void>(own_.Apply());
   }
   AcrossWorkers(const AcrossWorkers&) = delete;
   AcrossWorkers& operator=(const AcrossWorkers&) = delete;
@@ -66,14 +45,11 @@ std::string PinToPu(int os_index) {
   if (os_index < 0 || os_index >= CpuMask::kCpus) return "no such PU on this machine";
   CpuMask wanted;
   wanted.Add(os_index);
-  if (sched_setaffinity(0, CpuMask::size(), wanted.get()) != 0) {
-    return std::string("the kernel refused: ") + std::strerror(errno);
-  }
-  CpuMask actual;
-  if (sched_getaffinity(0, CpuMask::size(), actual.get()) != 0) {
-    return std::string("the mask cannot be read back: ") + std::strerror(errno);
-  }
-  return actual.HoldsOnly(os_index) ? "" : "the mask read back is another one";
+  if (!wanted.Apply()) return std::string("the kernel refused: ") + std::strerror(errno);
+  const std::optional<CpuMask> actual = CpuMask::OfThisThread();
+  if (!actual) return std::string("the mask cannot be read back: ") + std::strerror(errno);
+  const bool only = actual->count() == 1 && actual->Holds(os_index);
+  return only ? "" : "the mask read back is another one";
 }
 
 }  // namespace

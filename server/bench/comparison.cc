@@ -41,6 +41,8 @@ void FindIdleViolations(const Comparison& comparison, std::vector<std::string>& 
     // A retry's first attempt is in no report: what it kept busy would look idle.
     if (run.record.counters.retries > 0 || run.measures.idle_waiting_events < 1) continue;
     // Other programs may keep our threads from their CPUs: that is no decision of the policy.
+    // Nobody can be blamed where it is not known what they took.
+    if (!IsMeasured(run.measures.others_ms)) continue;
     if (run.measures.idle_waiting_too_long_ms <= run.measures.others_ms) continue;
     violations.push_back(fmt::format(
         "{}: units waited although a worker was idle, {:.0f} times longer than 1 ms, the longest "

@@ -2,12 +2,14 @@
 #include "server/bench/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 
+#include "base/cpu_mask.h"
 #include "base/utc_time.h"
 #include "media/av_error.h"
 #include "server/stream/build_identity.h"
@@ -25,9 +27,8 @@ std::string CpuModel() {
 }
 
 int AllowedCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+  const std::optional<CpuMask> allowed = CpuMask::OfThisThread();
+  return allowed ? allowed->count() : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
   measures.idle_waiting_ms = ToMillis(found.total);
   measures.idle_waiting_longest_ms = ToMillis(found.longest);
   measures.idle_waiting_too_long_ms = ToMillis(found.too_long_total);
-  measures.others_ms = record.others_s * 1e3;
+  if (record.others_s) measures.others_ms = *record.others_s * 1e3;
   measures.idle_waiting_events = static_cast<double>(found.too_long);
   measures.wake_up_us =
       Share(ToSeconds(found.wake_up) * 1e6, static_cast<double>(record.units.size()));

@@ -63,7 +63,8 @@ struct RunMeasures {
   double deadline_misses = 0;
   double latency_p50_ms = 0, latency_p95_ms = 0, latency_p99_ms = 0;
   double idle_waiting_ms = 0, idle_waiting_longest_ms = 0, idle_waiting_events = 0;
-  double idle_waiting_too_long_ms = 0, others_ms = 0, wake_up_us = 0, wake_up_longest_ms = 0;
+  double idle_waiting_too_long_ms = 0, wake_up_us = 0, wake_up_longest_ms = 0;
+  double others_ms = kNotMeasured;
   double frames = 0, video_bytes = 0, minor_faults = 0;
   double peak_bytes = kNotMeasured, cache_misses_per_gop = kNotMeasured;
   double share_error = kNotMeasured, backlogged_s = kNotMeasured;

@@ -2,11 +2,11 @@
 #include "server/bench/process_usage.h"
 
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -90,22 +90,33 @@ ProcessUsage operator-(const ProcessUsage& later, const ProcessUsage& earlier) {
           .minor_faults = later.minor_faults - earlier.minor_faults};
 }
 
-double BusySeconds() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
-  std::int64_t ticks = 0;
+std::optional<double> BusySeconds() {
+  const std::optional<CpuMask> allowed = CpuMask::OfThisThread();
   std::ifstream file("/proc/stat");
-  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
-    std::size_t cpu = 0;
+  return allowed ? BusySecondsOf(*allowed, file) : std::nullopt;
+}
+
+std::optional<double> BusySecondsOf(const CpuMask& cpus, std::istream& stat) {
+  std::int64_t ticks = 0;
+  bool found = false;
+  for (std::string line; std::getline(stat, line) && line.starts_with("cpu");) {
+    int cpu = 0;
     // user nice system idle iowait irq softirq steal
     std::array<std::int64_t, 8> fields{};
     std::istringstream words(line.substr(3));
-    if (line[3] == ' ' || !(words >> cpu) || !CPU_ISSET(cpu, &allowed)) continue;
+    if (line[3] == ' ' || !(words >> cpu) || !cpus.Holds(cpu)) continue;
+    found = true;
     for (std::int64_t& field : fields) words >> field;
     ticks += fields[0] + fields[1] + fields[2] + fields[5] + fields[6] + fields[7];
   }
+  if (!found) return std::nullopt;
   return static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::optional<double> OthersSeconds(std::optional<double> before, double own) {
+  const std::optional<double> now = BusySeconds();
+  if (!before || !now) return std::nullopt;
+  return std::max(0.0, *now - *before - own);
 }
 
 CacheCounters::CacheCounters() : references_fd_(OpenCounter(PERF_COUNT_HW_CACHE_REFERENCES)) {

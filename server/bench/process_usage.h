@@ -7,8 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <optional>
 #include <string>
+
+#include "base/cpu_mask.h"
 
 namespace gopmill::bench {
 
@@ -28,8 +31,13 @@ ProcessUsage operator-(const ProcessUsage& later, const ProcessUsage& earlier);
 
 // CPU seconds that anybody has used of the CPUs this process may run on since the start of the
 // machine, time stolen by its host included (/proc/stat, in steps of 10 ms). Less our own usage it
-// is what others took; 0 where the kernel does not tell.
-double BusySeconds();
+// is what others took. Empty where the kernel does not tell.
+std::optional<double> BusySeconds();
+// The same of what /proc/stat says; empty where none of the CPUs is in it.
+std::optional<double> BusySecondsOf(const CpuMask& cpus, std::istream& stat);
+// CPU seconds that others took since `before`, while this process took `own`; empty where either
+// time is not known.
+std::optional<double> OthersSeconds(std::optional<double> before, double own);
 
 struct CacheCounts {
   std::int64_t references = 0, misses = 0;  // of the last-level cache, user space only

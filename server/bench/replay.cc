@@ -168,14 +168,14 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
                            }));
   const bool own_peak = ForgetPeak();
   const ProcessUsage before = UsageNow();
-  const double busy_before = BusySeconds();
+  const std::optional<double> busy_before = BusySeconds();
   const TimePoint start = SteadyNow();
   const Status submitted = SubmitAll(units, start, *scheduler, reports, stop);
   constexpr std::chrono::milliseconds kTick{100};
   while (submitted.ok() && !stop.stop_requested() && !reports.WaitFor(kTick)) {
   }
   const ProcessUsage usage = UsageNow() - before;
-  const double busy = BusySeconds() - busy_before;
+  const std::optional<double> others_s = OthersSeconds(busy_before, usage.cpu_seconds());
   scheduler->Shutdown();
   GOPMILL_RETURN_IF_ERROR(submitted);
   if (stop.stop_requested()) return Interrupted();
@@ -188,7 +188,7 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
   }
   record.usage = usage;
   if (own_peak) record.peak_bytes = usage.peak_bytes;
-  record.others_s = std::max(0.0, busy - usage.cpu_seconds());
+  record.others_s = others_s;
   record.cache = cache.Read();
   return record;
 }

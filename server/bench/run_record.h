@@ -58,7 +58,8 @@ struct RunRecord {
   std::optional<std::int64_t> peak_bytes;  // of this run; empty where the kernel cannot tell
   ContextCounts contexts;
   SchedulerCounters counters;
-  double others_s = 0;               // CPU seconds that other programs took meanwhile
+  // CPU seconds that other programs took meanwhile; empty where the kernel cannot tell.
+  std::optional<double> others_s;
   std::optional<CacheCounts> cache;  // empty where the machine does not count
 };
 

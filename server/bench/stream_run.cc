@@ -179,7 +179,7 @@ Result<RunRecord> RunStreams(const StreamRunOptions& options,
   record.policy = options.policy;
   const bool own_peak = ForgetPeak();
   const ProcessUsage before = UsageNow();
-  const double busy_before = BusySeconds();
+  const std::optional<double> busy_before = BusySeconds();
   {
     std::vector<StartedStream> started;
     GOPMILL_RETURN_IF_ERROR(StartAll(options, streams, engine->scheduler(), stop, record, started));
@@ -187,7 +187,7 @@ Result<RunRecord> RunStreams(const StreamRunOptions& options,
     record.end = SteadyNow();
     record.usage = UsageNow() - before;
     if (own_peak) record.peak_bytes = record.usage.peak_bytes;
-    record.others_s = std::max(0.0, BusySeconds() - busy_before - record.usage.cpu_seconds());
+    record.others_s = OthersSeconds(busy_before, record.usage.cpu_seconds());
     GOPMILL_RETURN_IF_ERROR(Collect(started, record));
   }
   const SchedulerStats stats = engine->scheduler().Stats();
