@@ -52,6 +52,7 @@ class ClassPolicy final : public Policy {
     if (const WorkerId w = IdleWorkerFor(ref, pool, now); w.value >= 0) {
       // Where its class was given the worker just now, others of it may wait for longer.
       const UnitRef first = Choose(unit.service_class, w, pool);
+      allocation_->OnServes(unit.service_class, w, now);
       Put(first, w, pool, now, actions);
       if (first == ref) return;
     } else if (unit.excluded.value >= 0) {
@@ -62,7 +63,7 @@ class ClassPolicy final : public Policy {
     actions.Add(Hold{ref, WorkerId{}});
   }
 
-  // An idle worker that serves the class of the unit now, a warm one if there is one.
+  // An idle worker that would serve the class of the unit now, a warm one if there is one.
   WorkerId IdleWorkerFor(UnitRef ref, const PoolState& pool, TimePoint now) {
     const Unit& unit = pool.unit(ref);
     WorkerId chosen;
@@ -87,6 +88,7 @@ class ClassPolicy final : public Policy {
     UnitRef ref = StrandedRetryFor(w, pool);
     if (!ref.valid()) {
       const int service_class = allocation_->ClassFor(w, pool, now);
+      if (service_class >= 0) allocation_->OnServes(service_class, w, now);
       ref = service_class >= 0 ? Choose(service_class, w, pool) : RetryFor(w, pool);
     }
     if (ref.valid()) Put(ref, w, pool, now, actions);

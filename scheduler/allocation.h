@@ -18,9 +18,12 @@ namespace gopmill {
 class Allocation {
  public:
   virtual ~Allocation() = default;
-  // The class that `w`, which has nothing to do, serves now; -1 = it stays idle. Called when there
-  // are units it might run; a class without waiting units is never started on.
+  // The class that `w`, which has nothing to do, would serve now; -1 = it stays idle. Called when
+  // there are units it might run; a class without waiting units is never started on. Asked of many
+  // workers of which one begins, so it gives nobody away.
   virtual int ClassFor(WorkerId w, const PoolState& pool, TimePoint now) = 0;
+  // `w` begins with that class, as ClassFor said. Before OnStarted, which comes in any case.
+  virtual void OnServes(int /*service_class*/, WorkerId /*w*/, TimePoint /*now*/) {}
   // No worker but `w` serves the class, if any does: what failed there has to run on another's.
   [[nodiscard]] virtual bool IsAloneFor(int /*service_class*/, WorkerId /*w*/) const {
     return false;

@@ -63,9 +63,7 @@ int Everest::ClassFor(WorkerId w, const PoolState& pool, TimePoint now) {
   const int own = owner_of_[i];
   if (HasUnitFor(own, w, pool)) {
     const int next = NextWithoutWorker(w, own, pool);
-    if (next < 0) return own;
-    Give(w, next, now);
-    return next;
+    return next < 0 ? own : next;
   }
   int other = MostUrgent(w, pool, true);
   if (other < 0 && form_ == Form::kAe) other = MostUrgent(w, pool, false);
@@ -74,9 +72,11 @@ int Everest::ClassFor(WorkerId w, const PoolState& pool, TimePoint now) {
   const bool spare = owners_[static_cast<std::size_t>(own)].marked > 0;
   // A class without any worker would wait for ever.
   const bool starves = owners_[static_cast<std::size_t>(other)].workers == 0;
-  if (form_ == Form::kPlain && !spare && !starves) return -1;
-  Give(w, other, now);
-  return other;
+  return form_ == Form::kPlain && !spare && !starves ? -1 : other;
+}
+
+void Everest::OnServes(int service_class, WorkerId w, TimePoint now) {
+  if (owner_of_[static_cast<std::size_t>(w.value)] != service_class) Give(w, service_class, now);
 }
 
 bool Everest::IsAloneFor(int service_class, WorkerId w) const {

@@ -39,6 +39,8 @@ class Everest final : public Allocation {
   Everest(Form form, const PoolState& pool);
 
   int ClassFor(WorkerId w, const PoolState& pool, TimePoint now) override;
+  // The worker changes hands where the class is not the one that holds it.
+  void OnServes(int service_class, WorkerId w, TimePoint now) override;
   [[nodiscard]] bool IsAloneFor(int service_class, WorkerId w) const override;
   WorkerId TakeGiven() override { return std::exchange(given_, {}); }
   void OnWorkersChanged(WorkerId w, const PoolState& pool) override;

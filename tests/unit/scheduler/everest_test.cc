@@ -2,7 +2,14 @@
 //
 // Everest on small cases worked out by hand. Two classes with half of four workers each and 55 ms
 // of time; units take 10 ms, so the limit of two workers is 2 * (floor(55 / 10) - 1) = 8.
+#include "scheduler/everest.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/scheduler/class_load.h"
 
@@ -70,6 +77,36 @@ TEST(EverestTest, TheEagerFormTakesAFreeWorkerForTheFirstUnitThatWaits) {
   pool.FinishAll();
   for (std::uint64_t i = 1; i <= 4; ++i) pool.Submit(2 * i + 1, 0);
   EXPECT_EQ(pool.busy_workers(), 4);
+}
+
+// Whom the workers serve where units of both classes wait.
+std::vector<int> OwnersOf(Everest& rule) {
+  VirtualPool busy(TwoClasses::ParamsOf("fifo"));
+  busy.complete_spec = [](JobSpec& spec) {
+    spec.service_class = static_cast<std::uint16_t>(spec.unit.stream.value % 2);
+  };
+  for (std::uint64_t stream = 0; stream < 20; ++stream) busy.Submit(stream, 0);
+  std::vector<int> owners;
+  for (std::int32_t w = 0; w < 4; ++w) {
+    owners.push_back(rule.ClassFor(WorkerId{w}, busy.pool(), busy.now()));
+  }
+  return owners;
+}
+
+// All four are idle and asked, one begins. The workers are dealt out in turn: a, b, a, b.
+TEST(EverestTest, OneUnitTakesOneWorker) {
+  Everest* rule = nullptr;
+  VirtualPoolParams params = TwoClasses::ParamsOf("everest-ae");
+  params.make_policy = [&](const PoolState& pool) {
+    auto made = std::make_unique<Everest>(Everest::Form::kAe, pool);
+    rule = made.get();
+    return MakeClassPolicy(params.options, std::move(made));
+  };
+  VirtualPool pool(params);
+  pool.complete_spec = [](JobSpec& spec) { spec.service_class = 1; };
+  pool.Submit(1, 0);
+  EXPECT_EQ(pool.WorkerOf(1, 0), 0);
+  EXPECT_THAT(OwnersOf(*rule), testing::ElementsAre(1, 1, 0, 1));
 }
 
 }  // namespace
