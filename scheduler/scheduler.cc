@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -24,6 +23,9 @@ namespace {
 // After so many events at a time a worker or submitter goes back to its own work, and the
 // dispatcher's thread goes on: on a machine with very many workers it would not get away.
 constexpr std::size_t kMaxEventsOfOthers = 32;
+// And the dispatcher's thread wakes workers and delivers reports after so many, however many there
+// are: events may come as fast as they are handled.
+constexpr std::size_t kMaxEventsAtOnce = 256;
 
 Status CheckOptions(const SchedulerOptions& options) {
   if (options.workers < 0 || options.workers > kMaxWorkers) {
@@ -149,16 +151,16 @@ class Scheduler::Core final : public ExecutorListener {
     bool wake_dispatcher = false;
   };
 
-  // Handles events until there are none, or until `most` were handled and the dispatcher's thread
-  // can go on. One thread at a time: the one that set driven_. It wakes nobody before it has
+  // Handles events until there are none, or until `most` were handled: the dispatcher's thread goes
+  // on with the rest. One thread at a time: the one that set driven_. It wakes nobody before it has
   // stopped, because who is woken may take its CPU away, and then nobody could decide.
   void Drive(std::size_t most) {
     std::size_t handled = 0;
     Leaving leaving;
     while (TakeInbox(handled < most, leaving)) {
-      for (DispatcherEvent& event : events_) StepAndAct(std::move(event));
-      handled += events_.size();
-      events_.clear();
+      for (; next_event_ < events_.size() && handled < most; ++handled) {
+        StepAndAct(std::move(events_[next_event_++]));
+      }
     }
     if (leaving.wake_dispatcher) changed_.NotifyOne();
     for (const WorkerId worker : leaving.started) executor_.Wake(worker);
@@ -169,13 +171,22 @@ class Scheduler::Core final : public ExecutorListener {
     const MutexLock lock(inbox_mutex_);
     for (ReportAction& report : reports_) unreported_.push_back(std::move(report));
     reports_.clear();
-    if (more) events_.swap(inbox_);
-    if (!events_.empty()) return true;
+    if (next_event_ == events_.size()) {
+      events_.clear();
+      next_event_ = 0;
+      events_.swap(inbox_);
+    }
+    if (more && !events_.empty()) return true;
     driven_ = false;
     leaving.started.swap(started_);
     // The last job may have ended just now.
-    leaving.wake_dispatcher = closing_ || !inbox_.empty() || !unreported_.empty();
+    leaving.wake_dispatcher = closing_ || !events_.empty() || !unreported_.empty();
     return false;
+  }
+
+  // Only while nobody drives.
+  bool EventsWait() const GOPMILL_REQUIRES(inbox_mutex_) {
+    return next_event_ < events_.size() || !inbox_.empty();
   }
 
   enum class Task { kReport, kDrive, kEnd };
@@ -183,7 +194,7 @@ class Scheduler::Core final : public ExecutorListener {
   void Loop() {
     std::vector<ReportAction> reports;
     for (Task task = NextTask(reports); task != Task::kEnd; task = NextTask(reports)) {
-      if (task == Task::kDrive) Drive(std::numeric_limits<std::size_t>::max());
+      if (task == Task::kDrive) Drive(kMaxEventsAtOnce);
       for (ReportAction& action : reports) {
         action.job->OnReport(action.report);
         action.job.reset();
@@ -200,7 +211,7 @@ class Scheduler::Core final : public ExecutorListener {
         reports.swap(unreported_);
         return Task::kReport;
       }
-      if (!driven_ && !inbox_.empty()) {
+      if (!driven_ && EventsWait()) {
         driven_ = true;
         return Task::kDrive;
       }
@@ -265,8 +276,9 @@ class Scheduler::Core final : public ExecutorListener {
   std::vector<ReportAction> unreported_ GOPMILL_GUARDED_BY(inbox_mutex_);
   CondVar changed_;
 
-  // Owned by the thread that drives.
+  // Owned by the thread that drives; who drives next goes on at next_event_.
   std::vector<DispatcherEvent> events_;
+  std::size_t next_event_ = 0;
   std::vector<DispatcherAction> actions_;
   std::vector<ReportAction> reports_;
   std::vector<WorkerId> started_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <latch>
 #include <map>
 #include <memory>
@@ -361,6 +362,83 @@ TEST(SchedulerTest, ShutdownCancelsTheQueueWaitsForTheRunningJobAndClosesTheGate
   blocked.scheduler->Shutdown();
   EXPECT_EQ(blocked.reports.size(), 7U);
   EXPECT_EQ(blocked.scheduler->Stats().workers.size(), 1U) << "statistics outlive the threads";
+}
+
+// Its report runs on the dispatcher's thread, which delivers those of jobs that never ran.
+class OnDispatcherThread final : public Job {
+ public:
+  explicit OnDispatcherThread(std::function<void()> then) : then_(std::move(then)) {}
+  JobOutcome Run(WorkerContext& /*worker*/) noexcept override { return JobOutcome::kDone; }
+  void OnReport(const JobReport& /*report*/) noexcept override { then_(); }
+
+ private:
+  std::function<void()> then_;
+};
+
+// The dispatcher's thread waits inside a report, so that events pile up; `sm` sends streams 0 and 2
+// to worker 0, which is busy, and stream 1 to worker 1.
+struct PiledUp {
+  static constexpr int kMany = 600;  // more than any thread handles at a time
+  Reports reports;
+  std::latch busy{1}, inside{1}, go_on{1}, let_go{1};
+  std::unique_ptr<Scheduler> scheduler = MakeScheduler({.policy = "sm", .workers = 2});
+
+  PiledUp() {
+    const auto block = [this] {
+      busy.count_down();
+      let_go.wait();
+      return JobOutcome::kDone;
+    };
+    Submit(Spec(0, 0), std::make_unique<TestJob>(reports, block));
+    busy.wait();
+    Submit(Spec(2, 0), std::make_unique<OnDispatcherThread>([this] {
+             inside.count_down();
+             go_on.wait();
+           }));
+    scheduler->Cancel(StreamId{2});
+    inside.wait();
+    EventsOfNobody();
+  }
+  void Submit(const JobSpec& spec, std::unique_ptr<Job> job) const {
+    GOPMILL_CHECK(scheduler->Submit(spec, std::move(job)).ok());
+  }
+  void EventsOfNobody() const {
+    for (int i = 0; i < kMany; ++i) scheduler->Cancel(StreamId{77});
+  }
+  [[nodiscard]] std::uint64_t submitted() const { return scheduler->Stats().submitted; }
+};
+
+TEST(SchedulerTest, WhoSubmitsDoesNotHandleAllThatHasPiledUp) {
+  PiledUp piled_up;
+  piled_up.Submit(Spec(1, 0), std::make_unique<TestJob>(piled_up.reports, Done));
+  EXPECT_EQ(piled_up.submitted(), 2U) << "it handled 600 events of others and its own";
+  piled_up.go_on.count_down();
+  EXPECT_EQ(piled_up.reports.WaitFor(1)[0].outcome, JobOutcome::kDone);
+  piled_up.let_go.count_down();
+}
+
+TEST(SchedulerTest, WorkersAreWokenAndCancelsReportedWhileEventsKeepComing) {
+  PiledUp piled_up;
+  std::latch begun(1), reported(1);
+  std::uint64_t submitted_then = 0;
+  const auto begin = [&] {
+    begun.count_down();
+    return JobOutcome::kDone;
+  };
+  piled_up.Submit(Spec(2, 1), std::make_unique<OnDispatcherThread>([&] {
+                    begun.wait();  // the worker has been woken
+                    submitted_then = piled_up.submitted();
+                    reported.count_down();
+                  }));
+  piled_up.Submit(Spec(1, 0), std::make_unique<TestJob>(piled_up.reports, begin));
+  piled_up.scheduler->Cancel(StreamId{2});
+  piled_up.EventsOfNobody();
+  piled_up.Submit(Spec(1, 1), std::make_unique<TestJob>(piled_up.reports, Done));
+  piled_up.go_on.count_down();
+  reported.wait();
+  EXPECT_EQ(submitted_then, 4U) << "all events were handled first, the last job's too";
+  EXPECT_EQ(piled_up.reports.WaitFor(2).size(), 2U) << "nothing is lost";
+  piled_up.let_go.count_down();
 }
 
 TEST(SchedulerTest, JobsMaySubmitAndCancelFromTheirReports) {
