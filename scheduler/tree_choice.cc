@@ -96,7 +96,8 @@ TreeChoice::Queue TreeChoice::QueueOf(const LoadNode& child, double ratio, const
   const auto load = static_cast<double>(child.load);
   double weighted = ratio * load;
   if (child.Holds(home.worker)) weighted = path[static_cast<std::size_t>(child.depth)];
-  const double workers = options_.children == ChildRule::kByWorkers ? usable.available : 1.0;
+  // All that are in service: those that cannot be chosen do their part of the load.
+  const double workers = options_.children == ChildRule::kByWorkers ? child.available : 1.0;
   return {.weighted = weighted / workers, .plain = load / workers, .usable = true};
 }
 
@@ -143,8 +144,7 @@ WorkerId TreeChoice::Choose(const LoadTree& tree, const StreamHome& home, Worker
   return Descend(tree, home, [&](int /*index*/, const LoadNode& node) {
     Usable usable{node.available, node.idle};
     if (excluded.value >= 0 && node.Holds(excluded)) [[unlikely]] {
-      // A retry: count as if the worker that failed were not there. Its bytes stay in the sum; they
-      // make its neighbours look a little busier, which does no harm.
+      // A retry: the worker that failed cannot be chosen.
       const LoadNode& failed = tree.leaf(excluded);
       usable.available -= failed.available;
       usable.idle -= failed.idle;

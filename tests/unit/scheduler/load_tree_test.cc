@@ -223,6 +223,26 @@ TEST(TreeChoiceTest, NeverChoosesTheExcludedWorker) {
   EXPECT_EQ(choice.Choose(tree, choice.Home(StreamId{1}, tree), WorkerId{5}), WorkerId{});
 }
 
+// Nodes alike stay alike when half of one cannot be chosen: its queue is not that of the other
+// half.
+TEST(TreeChoiceTest, WhoIsExcludedChangesNoQueue) {
+  LoadTree tree =
+      TreeOf(SyntheticTopology("pack:2 core:2 pu:1"), 4, LevelRatios{1, 1, 1, 1, 1, 1, 1});
+  TreeChoice choice(PolicyOptions{}, tree);
+  for (int w = 0; w < 4; ++w) tree.SetLoad(WorkerId{w}, 100);
+  ExclusionSet set(tree);
+  set.Add(tree, WorkerId{0});
+  int outside = 0, retried = 0;
+  constexpr int kStreams = 10'000;
+  for (std::uint64_t s = 0; s < kStreams; ++s) {
+    const StreamHome home = choice.Home(StreamId{s}, tree);
+    outside += choice.ChooseOutside(tree, home, set).value == 1 ? 1 : 0;
+    retried += choice.Choose(tree, home, WorkerId{0}).value == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(outside, kStreams / 2, kStreams / 40);
+  EXPECT_NEAR(retried, kStreams / 2, kStreams / 40);
+}
+
 TEST(TreeChoiceTest, EqualQueuesLeaveMostStreamsNearTheirHomes) {
   LoadTree tree = TreeOf(SyntheticTopology(kXeonE5335Synthetic), 8, XeonE5335Ratios());
   TreeChoice choice(PolicyOptions{}, tree);
