@@ -148,9 +148,11 @@ def main():
         movie = make_stream(folder, "a.mkv", 60)
         check(os.path.exists(movie), "a movie to fetch")
         peer = Peer(folder)
+        nobody = socket.socket()  # who has the port and does not listen, so that nobody else does
+        nobody.bind(("127.0.0.1", 0))
         mute, nonsense = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=answer_with_nonsense, args=(nonsense,), daemon=True).start()
-        dead = {"nobody": free_port(), "mute": mute.getsockname()[1], "nonsense": nonsense.getsockname()[1]}
+        dead = {"nobody": nobody.getsockname()[1], "mute": mute.getsockname()[1], "nonsense": nonsense.getsockname()[1]}
         flags = [part for scheme in ("rtspt", "rtspu") for part in ("--source", f"{scheme}={peer.url('a.mkv', scheme)}")]
         for name, port in dead.items():
             flags += ["--source", f"{name}=rtsp://127.0.0.1:{port}/x"]

@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -111,10 +112,16 @@ def pitch(data, name="sound", track=0):
 
 
 def free_port(kind=socket.SOCK_STREAM):
-    """For what takes port 0 as "off"."""
-    with socket.socket(type=kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """For what takes port 0 as "off". Of those below what the kernel hands out, which a test beside this one could get before
+    the port is taken; where there are none, of all."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        with socket.socket(type=kind) as probe:
+            try:
+                probe.bind(("127.0.0.1", random.SystemRandom().randrange(10000, lowest) if lowest > 11000 else 0))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
 
 
 class Server:
@@ -122,7 +129,13 @@ class Server:
     `starter` is a command that becomes the server, such as prlimit."""
 
     def __init__(self, library="movies/files", *flags, rtsp=False, starter=()):
-        self.rtsp_port = free_port() if rtsp is True else int(rtsp)
+        for _ in range(5):
+            self.start(library, flags, free_port() if rtsp is True else int(rtsp), starter)
+            if self.port is not None or rtsp is not True or "RTSP cannot listen" not in "".join(self.log):
+                break  # else somebody was faster
+
+    def start(self, library, flags, rtsp_port, starter):
+        self.rtsp_port = rtsp_port
         self.process = subprocess.Popen(
             [*starter, PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", str(self.rtsp_port),
              *flags], stderr=subprocess.PIPE, text=True, errors="backslashreplace")
