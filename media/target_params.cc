@@ -120,7 +120,7 @@ bool SetUnit(TargetRequest& request, std::string_view text) {
 }
 
 bool SetClass(TargetRequest& request, std::string_view text) {
-  constexpr std::size_t kMaxLength = 64;
+  constexpr std::size_t kMaxLength = 32;  // no class has a longer name
   if (!IsPlainName(text) || text.size() > kMaxLength) return false;
   request.service_class = std::string(text);
   return true;
@@ -205,7 +205,7 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetTime(t, true, r.start); }},
     {{"duration", "a time above 0, like 90, 1:30 or 1:30.5", "How much to transcode"},
      [](TargetRequest& r, std::string_view t) { return SetTime(t, false, r.duration); }},
-    {{"class", "1 to 64 letters, digits, '-', '_' or '.'", "Service class of the request"},
+    {{"class", "1 to 32 letters, digits, '-', '_' or '.'", "Service class of the request"},
      SetClass},
     {{"crf", "1 to 51 (av1 and vp9: 63)", "Constant quality instead of a bit rate"}, SetCrf},
     {{"qp", "1 to 51 (av1 and vp9: 63; mpeg4: 31)", "Constant quantizer, no rate control"},

@@ -95,8 +95,11 @@ TEST_F(ContractTest, TheDocumentNamesTheParametersOfAStream) {
 
 TEST_F(ContractTest, TheDocumentListsTheWordsThatParametersTake) {
   const nlohmann::json parameters = Document()["components"]["parameters"];
+  const std::regex list(R"(\w+(, \w+)+)");
   for (const ParamDoc& param : TargetParams()) {
     const auto& schema = parameters[std::string(param.name)]["schema"];
+    const bool is_list = std::regex_match(std::string(param.accepted), list);
+    EXPECT_EQ(schema.contains("enum"), is_list) << param.name;
     if (!schema.contains("enum")) continue;
     std::string words;
     for (const auto& word : schema["enum"]) {
