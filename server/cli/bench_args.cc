@@ -87,7 +87,8 @@ void AddBench(CLI::App& app, BenchArgs& args) {
       "as the publications have it");
   whole("--seed", args.seed, {0, bench::kMaxSeed}, "N",
         "What targets, bursts and the order of policies are drawn from");
-  add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
+  add("--movies", args.movies, "Folder with the bundled movies; in a checkout its own unless given")
+      ->type_name("DIR");
   CLI::Option* trace = add("--trace,--replay", args.trace, "Run a recording instead of movies");
   trace->type_name("FILE");
   for (const char* name :

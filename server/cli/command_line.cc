@@ -225,7 +225,9 @@ void AddTopology(CLI::App& app, Line& line) {
   command->add_option("--json", args.json, "Write it as JSON; - is stdout")->type_name("FILE|-");
   CLI::Option* const measure = command->add_flag(
       "--measure", args.measure, "Measure what moving a stream to another CPU costs");
-  command->add_option("--movie", args.movie, "What is moved; a bundled movie unless given")
+  command
+      ->add_option("--movie", args.movie,
+                   "What is moved; in a checkout a bundled movie unless given")
       ->type_name("FILE")
       ->needs(measure);
   command
