@@ -11,6 +11,7 @@
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
+#include "server/rtsp/session_guard.h"
 
 namespace gopmill {
 namespace {
@@ -31,6 +32,25 @@ struct PublishFactoryClass {
 struct PublishFactory {
   GstRTSPMediaFactory parent;
 };
+struct PublishMediaClass {
+  GstRTSPMediaClass parent;
+};
+struct PublishMedia {
+  GstRTSPMedia parent;
+};
+
+gboolean SetUpReceiver(GstRTSPMedia* /*media*/, GstElement* rtpbin) noexcept {
+  GuardSessions(rtpbin, SessionUse::kPublish);
+  return TRUE;
+}
+
+GType PublishMediaType() {
+  static const GType kType = gst::Subclass<PublishMediaClass, PublishMedia>(
+      GST_TYPE_RTSP_MEDIA, "GopmillPublishMedia", [](gpointer type, gpointer /*data*/) noexcept {
+        static_cast<GstRTSPMediaClass*>(type)->setup_rtpbin = &SetUpReceiver;
+      });
+  return kType;
+}
 
 char* MakePlayerPath(GstRTSPClient* client, const GstRTSPUrl* url) {
   const GstRTSPContext* context = gst_rtsp_context_get_current();
@@ -96,6 +116,7 @@ Publishing::Publishing(Service& service, Duration silence)
   auto* clients = static_cast<GstRTSPClientClass*>(g_type_class_ref(GST_TYPE_RTSP_CLIENT));
   clients->make_path_from_uri = &Publishing::MakeClientPath;
   AllowRole(*factory_, Role::kPublish);
+  gst_rtsp_media_factory_set_media_gtype(factory_.get(), PublishMediaType());
   gst_rtsp_media_factory_set_transport_mode(factory_.get(), GST_RTSP_TRANSPORT_MODE_RECORD);
   // A connection that breaks shall not end the pipeline before Finish has emptied it.
   gst_rtsp_media_factory_set_stop_on_disconnect(factory_.get(), FALSE);

@@ -48,6 +48,12 @@ void BoundJumps(GstElement* element) {
   if (IsMadeBy(element, "rtpbin")) g_object_set(element, "max-dropout-time", kByPackets, nullptr);
 }
 
+// Each makes a jitter buffer with its threads. A bin that has sessions already is a publisher's,
+// which has a bound of its own (session_guard.h).
+void BoundSenders(GstElement* element) {
+  if (IsMadeBy(element, "rtpbin")) g_object_set(element, "max-streams", kMostSenders, nullptr);
+}
+
 using Feed = std::shared_ptr<PacketFeed>;
 void DestroyFeed(gpointer pointer, GClosure* /*closure*/) noexcept {
   delete static_cast<Feed*>(pointer);
@@ -128,6 +134,7 @@ void PrepareAdded(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpoin
 // How often a socket is looked at, and for how long it must have been empty: the packet that was
 // read last is on its way down the pipeline by then. An end discards it otherwise.
 constexpr std::chrono::milliseconds kSocketLook(5);
+  BoundSenders(element);
 constexpr std::chrono::milliseconds kSocketQuiet(25);
 // Anybody may send to a socket: it is not waited for any longer.
 constexpr std::chrono::milliseconds kSocketPatience(300);

@@ -20,12 +20,17 @@ namespace gopmill {
 // Bytes that may have arrived and wait to be read, as SO_RCVBUF counts them: a second of 8 Mb/s and
 // more, since the kernel grants twice as much for what its own records take.
 inline constexpr int kSocketBytes = 2 << 20;
+// SSRCs in a session of a peer, each of which costs threads: packets and reports of more are
+// dropped. The second that sends packets ends the connection, which is made anew; some send reports
+// under another one than their packets.
+inline constexpr unsigned kMostSenders = 4;
 
 // The pipeline that an element is in, or the outermost bin.
 gst::Object<GstElement> PipelineOf(GstElement* element);
 
 // For the elements that `pipeline` has and all that come into it later:
 //  - rtpbin throws packets of wild sequence numbers away (at its jitter buffers),
+//  - an rtpbin that comes later has kMostSenders for a session,
 //  - what repairs losses does not hear of them,
 //  - sockets for UDP hold kSocketBytes, or what the system allows (net.core.rmem_max),
 //  - the packets that never came behind each jitter buffer go to feed's count. Only of those that

@@ -6,6 +6,7 @@ see one stream of pictures."""
 
 import os
 import re
+import socket
 import struct
 import sys
 import tempfile
@@ -162,13 +163,29 @@ def sound_without_end(server, _):
     check(abs(frames - 4 * FPS) <= 2, f"{frames} pictures of 4 s")
 
 
+def a_stranger_s_packets(server, _):
+    """From another socket, to the port of one who publishes: they go nowhere."""
+    reader, result = read(server, "strange", 4)
+    with published(server, "strange", [VIDEO], udp=True) as publisher:
+        sender = Sender(publisher, h264())
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for number in range(10):
+                sender.send(FPS // 2)
+                packet = struct.pack(">BBHII", 0x80, 96, number, 3000 * number, 4711) + b"\x41\x9a" + bytes(50)
+                stranger.sendto(packet, ("127.0.0.1", publisher.targets[0]))
+        publisher.ask("TEARDOWN", publisher.url)
+    reader.join()
+    frames = int(decode(result["body"])["video"]["nb_read_frames"])
+    check(abs(frames - 4 * FPS) <= 2, f"{frames} pictures of 4 s beside a stranger's")
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         tests = [nothing_but_packets, packets_that_are_too_large, ports_of_zero, one_that_leaves_is_forgotten, a_clock_that_is_set_back,
-                 sound_without_end]
+                 sound_without_end, a_stranger_s_packets]
         return run_on_rtsp(tests, Server(folder, rtsp=True), folder)
 
 

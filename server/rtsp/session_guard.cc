@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/session_guard.h"
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+
+#include "server/rtsp/gst_ptr.h"
+
+namespace gopmill {
+namespace {
+
+// Offsets in packets, and types of RTCP (RFC 3550; RFC 5761, section 4, tells them from RTP).
+constexpr std::size_t kReporter = 4, kSender = 8, kPacketHeader = 12;
+constexpr std::uint8_t kFirstReport = 192, kLastReport = 223, kDescription = 202;
+
+std::uint32_t NumberAt(std::span<const std::uint8_t> bytes, std::size_t at) {
+  return (std::uint32_t{bytes[at]} << 24U) | (std::uint32_t{bytes[at + 1]} << 16U) |
+         (std::uint32_t{bytes[at + 2]} << 8U) | bytes[at + 3];
+}
+
+// User data of a probe in front of a session, which owns it. A pad gets one packet at a time.
+class SessionGuard {
+ public:
+  SessionGuard(GstElement* rtpbin, guint number, SessionUse use) : use_(use) {
+    GObject* session = nullptr;
+    g_signal_emit_by_name(rtpbin, "get-internal-session", number, &session);
+    session_ = gst::Adopt(session);
+  }
+
+  bool Allow(std::span<const std::uint8_t> packet) {
+    if (packet.size() < kReporter + 4) return false;
+    if (packet[1] < kFirstReport || packet[1] > kLastReport) {
+      return packet.size() >= kPacketHeader && Admit(NumberAt(packet, kSender));
+    }
+    return AllowReports(packet, [this](std::uint8_t type, std::uint32_t from) {
+      return (use_ == SessionUse::kPublish || type != kSenderReportType) && Admit(from);
+    });
+  }
+
+  static void Destroy(gpointer pointer) noexcept { delete static_cast<SessionGuard*>(pointer); }
+
+ private:
+  bool Admit(std::uint32_t from) {
+    if (known_ && from == last_) return true;
+    guint own = 0;
+    guint count = 0;
+    g_object_get(session_.get(), "internal-ssrc", &own, "num-sources", &count, nullptr);
+    if (from == own) return false;
+    GObject* source = nullptr;
+    g_signal_emit_by_name(session_.get(), "get-source-by-ssrc", from, &source);
+    known_ = gst::Adopt(source) != nullptr;
+    last_ = from;
+    return known_ || count < (use_ == SessionUse::kPublish ? kMostAtPublisher : kMostAtPlayers);
+  }
+
+  const SessionUse use_;
+  gst::Object<GObject> session_;
+  bool known_ = false;  // the one that came last
+  std::uint32_t last_ = 0;
+};
+
+GstPadProbeReturn LetIn(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer guard) noexcept {
+  GstMapInfo map;
+  GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  if (gst_buffer_map(buffer, &map, GST_MAP_READ) == FALSE) return GST_PAD_PROBE_DROP;
+  const bool allowed = static_cast<SessionGuard*>(guard)->Allow({map.data, map.size});
+  gst_buffer_unmap(buffer, &map);
+  return allowed ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
+}
+
+// What comes into a session comes by one of these.
+void GuardPad(GstElement* rtpbin, GstPad* pad, SessionUse use) {
+  const gst::Text name(gst_pad_get_name(pad));
+  guint number = 0;
+  if (std::sscanf(name.get(), "recv_rtp_sink_%u", &number) != 1 &&
+      std::sscanf(name.get(), "recv_rtcp_sink_%u", &number) != 1) {
+    return;
+  }
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, &LetIn,
+                    std::make_unique<SessionGuard>(rtpbin, number, use).release(),
+                    &SessionGuard::Destroy);
+}
+
+template <SessionUse Use>
+void OnPadAdded(GstElement* rtpbin, GstPad* pad, gpointer /*data*/) noexcept {
+  GuardPad(rtpbin, pad, Use);
+}
+
+}  // namespace
+
+bool AllowReports(std::span<const std::uint8_t> rtcp,
+                  const std::function<bool(std::uint8_t type, std::uint32_t from)>& allowed) {
+  constexpr std::uint8_t kCount = 0x1f;  // of the senders that a description describes
+  while (!rtcp.empty()) {
+    if (rtcp.size() < kReporter + 4) return false;
+    const std::size_t size = 4 * ((std::size_t{rtcp[2]} << 8U | rtcp[3]) + 1);
+    if (size < kReporter + 4 || size > rtcp.size()) return false;
+    if (rtcp[1] == kDescription && (rtcp[0] & kCount) > 1) return false;
+    if (!allowed(rtcp[1], NumberAt(rtcp, kReporter))) return false;
+    rtcp = rtcp.subspan(size);
+  }
+  return true;
+}
+
+// The sessions take both numbers from the bin when they are made. Without autoremove a sender that
+// has left would keep its place.
+void GuardSessions(GstElement* rtpbin, SessionUse use) {
+  const bool publish = use == SessionUse::kPublish;
+  g_object_set(rtpbin, "max-streams", publish ? 1U : 0U, "autoremove", TRUE, nullptr);
+  g_signal_connect(rtpbin, "pad-added",
+                   publish ? G_CALLBACK(&OnPadAdded<SessionUse::kPublish>)
+                           : G_CALLBACK(&OnPadAdded<SessionUse::kPlay>),
+                   nullptr);
+}
+
+}  // namespace gopmill

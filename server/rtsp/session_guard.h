@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands in front of the sessions of a GStreamer rtpbin. A session keeps whoever a packet
+// names (an SSRC) for minutes, or the longer the more there are, and makes a jitter buffer with
+// threads of its own for who sends RTP or a sender's report; GLib ends the process where it gets no
+// thread. Anybody may send to a port of UDP, and a client may name whom it likes. So:
+//  - of a publisher, a track has one sender: packets of others are dropped, until its own says that
+//    it leaves (BYE) or has been silent for long, and the next one goes on,
+//  - players send no packets and no sender's reports,
+//  - nobody reports under our own SSRC: the session would leave it, and tell all players so (BYE),
+//  - no more are known to a session than so many; packets of more are dropped.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace gopmill {
+
+// Sources that a session knows. Of a publisher's track: it, ourselves and a few who were there
+// before. Of one that is played: all its players.
+inline constexpr unsigned kMostAtPublisher = 16;
+inline constexpr unsigned kMostAtPlayers = 4096;
+
+enum class SessionUse { kPublish, kPlay };
+// Before the bin has a session.
+void GuardSessions(GstElement* rtpbin, SessionUse use);
+
+inline constexpr std::uint8_t kSenderReportType = 200;
+// Whether a packet of RTCP is whole and `allowed` lets all parts of it through, by the type of each
+// and the SSRC that it comes from; one that comes from several is not.
+bool AllowReports(std::span<const std::uint8_t> rtcp,
+                  const std::function<bool(std::uint8_t type, std::uint32_t from)>& allowed);
+
+}  // namespace gopmill

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/session_guard.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "server/rtsp/gst_ptr.h"
+
+namespace gopmill {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+constexpr std::uint8_t kReceiverReport = 201, kDescription = 202;
+
+void PutNumber(Bytes& bytes, std::uint32_t number) {
+  for (const unsigned shift : {24U, 16U, 8U, 0U}) {
+    bytes.push_back(static_cast<std::uint8_t>(number >> shift));
+  }
+}
+
+// One packet of RTCP: its first byte but for the version, and words behind the sender's.
+Bytes Report(std::uint8_t type, std::uint32_t from, unsigned count = 0, unsigned words = 0) {
+  Bytes bytes{static_cast<std::uint8_t>(0x80U | count), type, 0,
+              static_cast<std::uint8_t>(1 + words)};
+  PutNumber(bytes, from);
+  bytes.resize(8 + 4 * std::size_t{words});
+  return bytes;
+}
+
+Bytes Packet(std::uint32_t from, std::uint8_t number) {
+  Bytes bytes{0x80, 96, 0, number};
+  PutNumber(bytes, 0);
+  PutNumber(bytes, from);
+  bytes.resize(40);
+  return bytes;
+}
+
+bool AllowsAll(const Bytes& rtcp) {
+  return AllowReports(rtcp, [](std::uint8_t, std::uint32_t) { return true; });
+}
+
+TEST(SessionGuard, EachPartOfAReportIsLookedAt) {
+  Bytes whole = Report(kReceiverReport, 7);
+  std::ranges::copy(Report(kDescription, 8, 1, 2), std::back_inserter(whole));
+  std::vector<std::uint32_t> senders;
+  EXPECT_TRUE(AllowReports(whole, [&](std::uint8_t type, std::uint32_t from) {
+    EXPECT_EQ(type, senders.empty() ? kReceiverReport : kDescription);
+    senders.push_back(from);
+    return true;
+  }));
+  EXPECT_EQ(senders, (std::vector<std::uint32_t>{7, 8}));
+  EXPECT_FALSE(AllowReports(whole, [](std::uint8_t, std::uint32_t from) { return from != 8; }));
+}
+
+TEST(SessionGuard, AReportThatIsNotWholeIsNone) {
+  Bytes cut = Report(kReceiverReport, 7, 0, 3);
+  cut.pop_back();
+  EXPECT_FALSE(AllowsAll(cut));
+  EXPECT_FALSE(AllowsAll({0x80, kReceiverReport, 0, 0}));
+  EXPECT_FALSE(AllowsAll({0x80, kReceiverReport, 0, 0, 1, 2, 3, 4})) << "shorter than its sender";
+  EXPECT_FALSE(AllowsAll(Report(kDescription, 7, 2, 4))) << "of several";
+}
+
+class GuardedSession : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { gst_init(nullptr, nullptr); }
+  ~GuardedSession() override {
+    if (bin_ != nullptr) gst_element_set_state(bin_.get(), GST_STATE_NULL);
+  }
+  void Begin(SessionUse use) {
+    bin_ =
+        gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("rtpbin", nullptr))));
+    GuardSessions(bin_.get(), use);
+    rtp_ = gst::Adopt(gst_element_request_pad_simple(bin_.get(), "recv_rtp_sink_0"));
+    rtcp_ = gst::Adopt(gst_element_request_pad_simple(bin_.get(), "recv_rtcp_sink_0"));
+    GObject* session = nullptr;
+    g_signal_emit_by_name(bin_.get(), "get-internal-session", 0U, &session);
+    session_ = gst::Adopt(session);
+    gst_element_set_state(bin_.get(), GST_STATE_PLAYING);
+    Open(*rtp_, "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96");
+    Open(*rtcp_, "application/x-rtcp");
+  }
+  static void Open(GstPad& pad, const char* text) {
+    gst_pad_send_event(&pad, gst_event_new_stream_start("x"));
+    GstCaps* caps = gst_caps_from_string(text);
+    gst_pad_send_event(&pad, gst_event_new_caps(caps));
+    gst_caps_unref(caps);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_send_event(&pad, gst_event_new_segment(&segment));
+  }
+  static void Send(GstPad& pad, const Bytes& bytes) {
+    GstBuffer* buffer = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
+    gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
+    gst_pad_chain(&pad, buffer);
+  }
+  guint sources() const {
+    guint count = 0;
+    g_object_get(session_.get(), "num-sources", &count, nullptr);
+    return count;
+  }
+  // SSRCs with a jitter buffer.
+  int streams() const {
+    int count = 0;
+    GstIterator* parts =
+        gst_bin_iterate_all_by_element_factory_name(GST_BIN(bin_.get()), "rtpjitterbuffer");
+    while (gst_iterator_foreach(
+               parts, [](const GValue*, gpointer found) noexcept { ++*static_cast<int*>(found); },
+               &count) == GST_ITERATOR_RESYNC) {
+      count = 0;
+      gst_iterator_resync(parts);
+    }
+    gst_iterator_free(parts);
+    return count;
+  }
+
+  gst::Object<GstElement> bin_;
+  gst::Object<GstPad> rtp_, rtcp_;
+  gst::Object<GObject> session_;
+};
+
+TEST_F(GuardedSession, ATrackOfAPublisherHasOneSenderAndKnowsAFew) {
+  Begin(SessionUse::kPublish);
+  for (std::uint32_t from = 1; from <= 100; ++from) {
+    Send(*rtp_, Packet(from, 0));
+    Send(*rtp_, Packet(from, 1));
+    Send(*rtcp_, Report(kSenderReportType, 1000 + from, 0, 5));
+  }
+  EXPECT_EQ(streams(), 1);
+  EXPECT_LE(sources(), kMostAtPublisher);
+}
+
+TEST_F(GuardedSession, PlayersSendNoSendersReports) {
+  Begin(SessionUse::kPlay);
+  const guint before = sources();
+  for (std::uint32_t from = 1; from <= 100; ++from) {
+    Send(*rtcp_, Report(kSenderReportType, from, 0, 5));
+  }
+  EXPECT_EQ(sources(), before);
+  for (std::uint32_t from = 1; from <= 5; ++from) Send(*rtcp_, Report(kReceiverReport, from));
+  EXPECT_EQ(sources(), before + 5) << "what they may send";
+  EXPECT_EQ(streams(), 0);
+}
+
+TEST_F(GuardedSession, PlayersThatAreKnownAreBoundAndGoOn) {
+  Begin(SessionUse::kPlay);
+  for (std::uint32_t from = 1; from <= kMostAtPlayers + 100; ++from) {
+    Send(*rtcp_, Report(kReceiverReport, from));
+  }
+  EXPECT_EQ(sources(), kMostAtPlayers);
+}
+
+TEST_F(GuardedSession, NobodyReportsInOurName) {
+  Begin(SessionUse::kPlay);
+  guint own = 0;
+  g_object_get(session_.get(), "internal-ssrc", &own, nullptr);
+  int reports = 0;
+  g_signal_connect(session_.get(), "on-receiving-rtcp",
+                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
+                     ++*static_cast<int*>(count);
+                   }),
+                   &reports);
+  Send(*rtcp_, Report(kReceiverReport, own));
+  EXPECT_EQ(reports, 0);
+  Send(*rtcp_, Report(kReceiverReport, own + 1));
+  EXPECT_EQ(reports, 1);
+}
+
+}  // namespace
+}  // namespace gopmill
