@@ -124,8 +124,18 @@ void WidenSocket(GstElement* element) {
       g_socket_set_option(socket.get(), SOL_SOCKET, SO_RCVBUF, kSocketBytes, nullptr));
 }
 
+// By default they keep whatever comes. Not blocking: the thread that reads a client's connection
+// also answers it and ends it.
+void BoundWaiting(GstElement* element) {
+  if (!IsMadeBy(element, "appsrc")) return;
+  g_object_set(element, "max-bytes", guint64{kWaitingBytes}, "max-buffers", guint64{0}, "max-time",
+               guint64{0}, "leaky-type", GST_APP_LEAKY_TYPE_DOWNSTREAM, nullptr);
+}
+
 void PrepareAdded(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
   BoundJumps(element);
+  BoundSenders(element);
+  BoundWaiting(element);
   HideLossesFromRepair(element);
   WidenSocket(element);
   CountLostBehind(element, *static_cast<Feed*>(feed));
@@ -134,7 +144,6 @@ void PrepareAdded(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpoin
 // How often a socket is looked at, and for how long it must have been empty: the packet that was
 // read last is on its way down the pipeline by then. An end discards it otherwise.
 constexpr std::chrono::milliseconds kSocketLook(5);
-  BoundSenders(element);
 constexpr std::chrono::milliseconds kSocketQuiet(25);
 // Anybody may send to a socket: it is not waited for any longer.
 constexpr std::chrono::milliseconds kSocketPatience(300);
@@ -179,6 +188,7 @@ void PrepareToReceive(GstElement* pipeline, const std::shared_ptr<PacketFeed>& f
   const auto prepare = [](const GValue* item, gpointer) noexcept {
     auto* found = static_cast<GstElement*>(g_value_get_object(item));
     BoundJumps(found);
+    BoundWaiting(found);
     HideLossesFromRepair(found);
     WidenSocket(found);
   };

@@ -20,6 +20,9 @@ namespace gopmill {
 // Bytes that may have arrived and wait to be read, as SO_RCVBUF counts them: a second of 8 Mb/s and
 // more, since the kernel grants twice as much for what its own records take.
 inline constexpr int kSocketBytes = 2 << 20;
+// What a publisher over TCP has sent and its pipeline has not taken, of a track's packets and of
+// its reports: more than a feed holds, as it waits for that.
+inline constexpr unsigned long long kWaitingBytes = 16ULL << 20U;
 // SSRCs in a session of a peer, each of which costs threads: packets and reports of more are
 // dropped. The second that sends packets ends the connection, which is made anew; some send reports
 // under another one than their packets.
@@ -32,6 +35,7 @@ gst::Object<GstElement> PipelineOf(GstElement* element);
 //  - rtpbin throws packets of wild sequence numbers away (at its jitter buffers),
 //  - an rtpbin that comes later has kMostSenders for a session,
 //  - what repairs losses does not hear of them,
+//  - of what comes over TCP the oldest goes (and counts as lost) once kWaitingBytes wait,
 //  - sockets for UDP hold kSocketBytes, or what the system allows (net.core.rmem_max),
 //  - the packets that never came behind each jitter buffer go to feed's count. Only of those that
 //    come later: they are made when the first packet of a sender comes, so call this before.

@@ -129,6 +129,31 @@ TEST_F(ReceivingPipelineTest, ThePipelineHoldsTheFeed) {
   EXPECT_FALSE(feed.expired());
 }
 
+// A sink that never takes its second buffer, as one behind a feed that is full.
+TEST_F(ReceivingPipelineTest, WhatWaitsIsBoundAndTheOldestGoes) {
+  GstElement* source = Add(pipeline_.get(), "appsrc");
+  GstElement* sink = Add(pipeline_.get(), "appsink");
+  g_object_set(sink, "sync", FALSE, "max-buffers", 1, nullptr);
+  ASSERT_TRUE(gst_element_link(source, sink));
+  PrepareToReceive(pipeline_.get(), AnyFeed());
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+  constexpr gsize kPacket = gsize{64} << 10U;
+  constexpr guint64 kPackets = 1600;  // 100 MiB
+  for (guint64 i = 0; i < kPackets; ++i) {
+    GstBuffer* buffer = gst_buffer_new_allocate(nullptr, kPacket, nullptr);
+    GST_BUFFER_OFFSET(buffer) = i;
+    ASSERT_EQ(gst_app_src_push_buffer(GST_APP_SRC(source), buffer), GST_FLOW_OK);
+    ASSERT_LE(gst_app_src_get_current_level_bytes(GST_APP_SRC(source)), kWaitingBytes + kPacket);
+  }
+  EndSources(pipeline_.get());
+  guint64 last = 0;
+  while (GstSample* sample = gst_app_sink_try_pull_sample(GST_APP_SINK(sink), 10 * GST_SECOND)) {
+    last = GST_BUFFER_OFFSET(gst_sample_get_buffer(sample));
+    gst_sample_unref(sample);
+  }
+  EXPECT_EQ(last, kPackets - 1) << "the newest is there";
+}
+
 TEST_F(ReceivingPipelineTest, ASourceEndsBehindWhatItHolds) {
   GstElement* source = Add(pipeline_.get(), "appsrc");
   GstElement* sink = Add(pipeline_.get(), "appsink");
