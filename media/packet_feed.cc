@@ -17,6 +17,15 @@ constexpr std::chrono::milliseconds kStopInterval{50};
 // Sound that begins this much before the first picture goes with it: an encoder's priming.
 constexpr std::chrono::nanoseconds kEarlySound = std::chrono::milliseconds(100);
 
+// Time between two packets counts as one without pictures up to this: more is a machine that has
+// been asleep.
+constexpr std::chrono::seconds kLongestStep(1);
+
+Error NoPictureCame() {
+  return {.code = Code::kDeadlineExceeded,
+          .message = "The publisher has sent sound and no picture for long."};
+}
+
 Error NothingCame() {
   return {.code = Code::kDeadlineExceeded, .message = "The publisher has sent nothing for long."};
 }
@@ -52,6 +61,7 @@ class PacketFeed::Source final : public PacketSource {
     std::size_t probed = 0;                // packets
     std::optional<std::int64_t> end = {};  // of the packet before
   };
+  Result<std::optional<Entry>> Pop(Duration patience);
   Status Collect(std::optional<VideoProbe>& video);
   Status Take(Entry entry, std::optional<VideoProbe>& video);
   void TakeSound(Entry entry);
@@ -71,7 +81,21 @@ class PacketFeed::Source final : public PacketSource {
   std::size_t picture_bytes_ = 0, probed_sound_ = 0;
   std::optional<DecodeTimes> decode_times_;
   std::int64_t start_us_ = 0;
+  TimePoint popped_ = SteadyNow();  // a packet of any track
+  Duration unseen_{};               // without one of pictures, so far
 };
+
+// A track of pictures may stop for good while its sound goes on, such as one whose sender goes on
+// under another SSRC. Who publishes it is told by the end, and can come again.
+Result<std::optional<PacketFeed::Entry>> PacketFeed::Source::Pop(Duration patience) {
+  GOPMILL_ASSIGN_OR_RETURN(auto entry, feed_->Pop(stop_, patience));
+  if (!entry) return entry;
+  const TimePoint before = std::exchange(popped_, SteadyNow());
+  unseen_ += std::min<Duration>(popped_ - before, kLongestStep);
+  if (feed_->IsVideo(entry->track)) unseen_ = {};
+  if (unseen_ > feed_->silence_) return NoPictureCame();
+  return entry;
+}
 
 Status PacketFeed::Source::Begin() {
   auto info = std::make_shared<SourceInfo>();
@@ -130,9 +154,7 @@ Status PacketFeed::Source::Collect(std::optional<VideoProbe>& video) {
   while (may_take() && !Complete(video, since)) {
     const bool known = video && video->ready();  // then it is the sound that is waited for
     const bool usable = video && video->usable();
-    auto popped = feed_->Pop(stop_, known    ? kSoundPatience
-                                    : usable ? kRatePatience
-                                             : feed_->silence_);
+    auto popped = Pop(known ? kSoundPatience : usable ? kRatePatience : feed_->silence_);
     const bool late = !popped.ok() && popped.error().code == Code::kDeadlineExceeded;
     if (late && known) return OkStatus();
     if (late && usable) {
@@ -225,7 +247,7 @@ Result<PacketSource::ReadState> PacketFeed::Source::Read(AVPacket& packet) {
       entry = std::move(probed_.front());
       probed_.pop_front();
     } else {
-      GOPMILL_ASSIGN_OR_RETURN(entry, feed_->Pop(stop_, feed_->silence_));
+      GOPMILL_ASSIGN_OR_RETURN(entry, Pop(feed_->silence_));
     }
     if (!entry) return ReadState::kEnd;
     const bool video = feed_->IsVideo(entry->track);

@@ -51,7 +51,8 @@ struct FeedTrack {
 class PacketFeed {
  public:
   // One track of pictures, and any number of sound in the order in which they shall be. A feed that
-  // brings nothing for `silence` has ended: kDeadlineExceeded. `unusable_audio` is for SourceInfo.
+  // brings nothing for `silence`, or sound alone for as long, has ended: kDeadlineExceeded.
+  // `unusable_audio` is for SourceInfo.
   PacketFeed(std::vector<FeedTrack> tracks, Duration silence,
              std::vector<std::string> unusable_audio = {})
       : announced_(std::move(tracks)),

@@ -22,6 +22,7 @@ from served import Server, check, decode, read_in_thread, run_on_rtsp, wait_unti
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
 VIDEO = ["m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000", "a=fmtp:96 packetization-mode=1"]
 LATM = ["m=audio 0 RTP/AVP 97", "a=rtpmap:97 MP4A-LATM/16000", "a=fmtp:97 cpresent=0;config=40002810"]
+PCMU = ["m=audio 0 RTP/AVP 0"]
 SESSION_SECONDS = 5
 
 
@@ -42,14 +43,14 @@ class Sender:
 
     def __init__(self, publisher, coded_pictures):
         self.publisher, self.pictures, self.number, self.sequence = publisher, coded_pictures, 0, 0
-        self.begin = time.monotonic()
+        self.begin, self.ssrc = time.monotonic(), 7
 
     def send(self, count, shift=0):
         for _ in range(count):
             stamp = (self.number * 90000 // FPS + shift) % 2**32
             for last, payload in self.pictures[self.number % len(self.pictures)]:
                 self.sequence = (self.sequence + 1) % 2**16
-                head = struct.pack(">BBHII", 0x80, 96 | (0x80 if last else 0), self.sequence, stamp, 7)
+                head = struct.pack(">BBHII", 0x80, 96 | (0x80 if last else 0), self.sequence, stamp, self.ssrc)
                 self.publisher.send(head + payload)
             self.number += 1
             time.sleep(max(0, self.begin + self.number / FPS - time.monotonic()))
@@ -163,6 +164,34 @@ def sound_without_end(server, _):
     check(abs(frames - 4 * FPS) <= 2, f"{frames} pictures of 4 s")
 
 
+def an_encoder_that_begins_anew(server, _):
+    """Under another SSRC, while its sound goes on: it is cut, and the pictures go on when it comes again."""
+    for udp in False, True:
+        name = f"anew{int(udp)}"
+        reader, result = read(server, name, 4)
+        with published(server, name, [VIDEO, PCMU], udp) as publisher:
+            sender, begin = Sender(publisher, h264()), time.monotonic()
+            for number in range(30 * FPS):
+                head = struct.pack(">BBHII", 0x80, 0, number, number * 8000 // FPS, 8)
+                sender.ssrc = 7 if number < 2 * FPS else 9
+                try:
+                    publisher.send(head + bytes([0xff]) * (8000 // FPS), 2)
+                    sender.send(1)
+                except OSError:
+                    break  # cut
+                if number > 2 * FPS and not server.live(name)["publishing"]:
+                    break
+            took = time.monotonic() - begin
+            check(took < 2 + 4 + 6, f"{name}: after {took:.1f} s nobody has noticed that its pictures have stopped")
+        wait_until(lambda name=name: not server.live(name)["publishing"], 10, f"{name}: its name is free")
+        with published(server, name, [VIDEO, PCMU], udp) as publisher:
+            Sender(publisher, h264()).send(4 * FPS)
+            publisher.ask("TEARDOWN", publisher.url)
+        reader.join()
+        frames = int(decode(result["body"])["video"]["nb_read_frames"])
+        check(abs(frames - 4 * FPS) <= 3, f"{name}: {frames} pictures of 4 s")
+
+
 def a_stranger_s_packets(server, _):
     """From another socket, to the port of one who publishes: they go nowhere."""
     reader, result = read(server, "strange", 4)
@@ -185,7 +214,7 @@ def main():
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         tests = [nothing_but_packets, packets_that_are_too_large, ports_of_zero, one_that_leaves_is_forgotten, a_clock_that_is_set_back,
-                 sound_without_end, a_stranger_s_packets]
+                 sound_without_end, a_stranger_s_packets, an_encoder_that_begins_anew]
         return run_on_rtsp(tests, Server(folder, rtsp=True), folder)
 
 

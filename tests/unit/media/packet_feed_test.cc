@@ -278,6 +278,34 @@ TEST_F(PacketFeedTest, ASilentPublisherHasLeft) {
   EXPECT_EQ(Video(0).error().code, Code::kCancelled);
 }
 
+// Sound as fast as it is read: pictures have stopped, or never come.
+TEST_F(PacketFeedTest, SoundAloneIsNoPublisher) {
+  for (const bool begins : {true, false}) {
+    Announce(true);
+    if (begins) {
+      ASSERT_TRUE(Video(0).ok());
+      ASSERT_TRUE(Video(kFrame).ok());
+    }
+    std::atomic<bool> over = false;
+    std::thread publisher([&] {
+      for (std::int64_t at = 0; !over && Sound(at).ok(); at += kFrame / 2)
+        std::this_thread::yield();
+    });
+    auto source = Open();
+    EXPECT_EQ(source.ok(), begins);
+    Status status = source.ok() ? OkStatus() : Status(source.error());
+    while (status.ok()) {
+      const av::Packet packet = av::NewPacket();
+      const auto read = (*source)->Read(*packet);
+      if (!read.ok()) status = read.error();
+    }
+    over = true;
+    if (source.ok()) source->reset();
+    publisher.join();
+    EXPECT_EQ(status.error().code, Code::kDeadlineExceeded) << status.error().ToString();
+  }
+}
+
 TEST_F(PacketFeedTest, WithoutAKeyFrameThereIsNoStream) {
   Announce(false);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Video(i, false).ok());
