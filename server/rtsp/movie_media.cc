@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/session_guard.h"
 
 namespace gopmill {
 namespace {
@@ -60,8 +61,14 @@ gboolean HandleMessage(GstRTSPMedia* media, GstMessage* message) noexcept {
   return TRUE;
 }
 
+gboolean SetUpSender(GstRTSPMedia* /*media*/, GstElement* rtpbin) noexcept {
+  GuardSessions(rtpbin, SessionUse::kPlay);
+  return TRUE;
+}
+
 void InitClass(gpointer type, gpointer /*data*/) noexcept {
   static_cast<GstRTSPMediaClass*>(type)->handle_message = &HandleMessage;
+  static_cast<GstRTSPMediaClass*>(type)->setup_rtpbin = &SetUpSender;
 }
 
 gst::Object<GstElement> PipelineOf(GstRTSPMedia& media) {

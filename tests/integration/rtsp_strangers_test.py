@@ -5,6 +5,7 @@ those who have a track go on."""
 
 import os
 import re
+import socket
 import struct
 import sys
 import threading
@@ -15,9 +16,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mock_camera import FPS  # noqa: E402
 from rtsp_odd_publisher_test import VIDEO, Sender, h264, published, read  # noqa: E402
+from rtsp_player import Player  # noqa: E402
 from served import Server, check, decode, run_on_rtsp  # noqa: E402
 
 SSRCS = 3000
+MOVIE = "sync-720p.mp4?width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
+LIVE = "live/shared?width=160&height=90&bitrate=100k&preset=ultrafast"
 
 
 def threads_of(server):
@@ -68,10 +72,72 @@ def names_without_end(server):
         check(abs(frames - 6 * FPS) <= 2, f"{beside}: {frames} pictures of 6 s beside a flood")
 
 
+class UdpPlayer(Player):
+    """The first track, by UDP."""
+
+    def set_up_first(self):
+        self.near = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        self.near[0].bind(("127.0.0.1", 0))
+        port = self.near[0].getsockname()[1]
+        described = self.ask("DESCRIBE", Accept="application/sdp")
+        self.url = described.fields["content-base"]
+        answer = self.ask("SETUP", self.url.rstrip("/") + "/stream=0", Transport=f"RTP/AVP;unicast;client_port={port}-{port + 1}")
+        found = re.search(r"server_port=\d+-(\d+).*ssrc=([0-9A-F]+)", answer.fields.get("transport", ""))
+        check(found is not None, f"SETUP by UDP: {answer}")
+        self.far, self.ssrc = ("127.0.0.1", int(found[1])), int(found[2], 16)
+
+    def report(self, packet):
+        self.near[1].sendto(packet, self.far)
+
+    def __exit__(self, *_):
+        super().__exit__()
+        for near in self.near:
+            near.close()
+
+
+def receiver_report(ssrc):
+    return struct.pack(">BBHI", 0x80, 201, 1, ssrc)
+
+
+def players_report_in_many_names(server):
+    """Of each, a session keeps some kilobytes, for longer the more there are, and of a sender's report more."""
+    with Player(server, MOVIE) as player:
+        player.set_up()
+        check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY")
+        before = server.resident_kib()
+        for second in range(15):  # in which the server takes 64 KiB
+            end = time.monotonic() + 1
+            for number in range(2000):
+                report = sender_report(2000 * second + number)
+                player.socket.sendall(b"$\1" + len(report).to_bytes(2, "big") + report)
+            player.read_until(lambda end=end: time.monotonic() > end)
+        grown = server.resident_kib() - before
+        check(grown < 25 * 1024, f"reports of 30,000 senders cost {grown} KiB")
+        check(player.ask("GET_PARAMETER").status == 200, "an answer behind reports")
+        player.ask("TEARDOWN")
+
+
+def one_player_does_not_end_another(server):
+    """By a report under the server's own SSRC, which would be taken for a collision: the server leaves that SSRC."""
+    with published(server, "shared", [VIDEO]) as publisher:
+        sending = threading.Thread(target=Sender(publisher, h264()).send, args=(12 * FPS,))
+        sending.start()
+        with UdpPlayer(server, LIVE) as wild, Player(server, LIVE) as other:
+            wild.set_up_first()
+            other.set_up()
+            for player in wild, other:
+                check(player.ask("PLAY").status == 200, "PLAY")
+            for kind in receiver_report, sender_report:
+                wild.report(kind(wild.ssrc))
+            other.read_until(lambda: len(other.packets[0]) > 5 * FPS)
+            check(not other.byes, "another player was told that the stream has ended")
+        sending.join()
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
-    return run_on_rtsp([names_without_end], Server(rtsp=True))
+    return run_on_rtsp([names_without_end, players_report_in_many_names, one_player_does_not_end_another], Server(rtsp=True))
 
 
 if __name__ == "__main__":
