@@ -29,6 +29,25 @@ void NoticeLeaving(ClientState& state) {
   if ((peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) state.leave.request_stop();
 }
 
+GstRTSPFilterResult FindFailed(GstRTSPSession* /*session*/, GstRTSPSessionMedia* media,
+                               gpointer failed) noexcept {
+  const auto bin = gst::Adopt(gst_rtsp_media_get_element(gst_rtsp_session_media_get_media(media)));
+  if (bin != nullptr && Playback::Failed(*bin)) *static_cast<bool*>(failed) = true;
+  return GST_RTSP_FILTER_KEEP;
+}
+
+// A player that waits for more of a stream that failed, or was stopped: the end of its connection
+// tells it that there is none.
+bool PlaysWhatFailed(GstRTSPClient& client) {
+  bool failed = false;
+  const auto look = [](GstRTSPClient*, GstRTSPSession* session, gpointer found) noexcept {
+    g_list_free(gst_rtsp_session_filter(session, &FindFailed, found));
+    return GST_RTSP_FILTER_KEEP;
+  };
+  g_list_free(gst_rtsp_client_session_filter(&client, look, &failed));
+  return failed;
+}
+
 }  // namespace
 
 void ClientSweep::Start(GMainContext* loop) {
@@ -101,7 +120,7 @@ bool ClientSweep::Unwanted(GstRTSPClient& client) {
   ClientState* state = StateOf(&client);
   if (state == nullptr) return false;
   NoticeLeaving(*state);
-  if (Publishing::Over(*state) || Stalled(*state)) return true;
+  if (Publishing::Over(*state) || Stalled(*state) || PlaysWhatFailed(client)) return true;
   if (HasSession(client)) return false;
   const MutexLock lock(state->mutex);
   if (state->answering) return false;  // it waits for us, such as for the first picture

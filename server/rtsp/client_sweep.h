@@ -2,9 +2,9 @@
 //
 // Sends RTSP clients away that nobody needs, once a second: connections without a session that have
 // been silent for long or are more than kSpareConnections, clients over TCP that take nothing,
-// publishers whose source is over. Who waits for an answer is not silent and not counted; where its
-// connection is closed at the other end, it waits no longer. Also ends sessions that have timed
-// out.
+// players whose stream has failed, publishers whose source is over. Who waits for an answer is not
+// silent and not counted; where its connection is closed at the other end, it waits no longer. Also
+// ends sessions that have timed out.
 //
 // Thread-safety: compatible; runs on the server's loop.
 #pragma once

@@ -119,7 +119,8 @@ PacketQueue::State PacketQueue::Pop(std::size_t track, QueuedPacket& packet) {
   {
     const MutexLock lock(mutex_);
     auto& waiting = packets_[track];
-    if (waiting.empty()) return end_ ? State::kEnd : State::kEmpty;
+    if (waiting.empty() && end_) return end_->ok() ? State::kEnd : State::kFailed;
+    if (waiting.empty()) return State::kEmpty;
     packet = std::move(waiting.front());
     waiting.pop_front();
     bytes_ -= packet.bytes.size();

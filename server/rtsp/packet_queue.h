@@ -67,8 +67,8 @@ class PacketQueue {
   // Player side.
   // Waits until the tracks are known; the reason if they never will be.
   Result<PlayableStream> AwaitStream(Duration timeout);
-  enum class State { kPacket, kEmpty, kEnd };
-  // Takes the next packet of a track, if there is one.
+  enum class State { kPacket, kEmpty, kEnd, kFailed };
+  // Takes the next packet of a track, if there is one; behind the last, how the stream ended.
   State Pop(std::size_t track, QueuedPacket& packet);
   [[nodiscard]] std::size_t bytes() const;
   // The stream is over; what it has brought may still wait here.

@@ -191,8 +191,8 @@ Status Playback::Begin(std::int64_t start_ns) {
   return OkStatus();
 }
 
-// A stream that cannot be opened again ends the tracks and does not refuse the seek: one track that
-// seeks beside one that does not has the library end the process (movie_media.h).
+// A stream that cannot be opened again fails and does not refuse the seek: one track that seeks
+// beside one that does not has the library end the process (movie_media.h).
 void Playback::Seek(std::size_t track, std::int64_t start_ns) {
   {
     const MutexLock lock(tracks_[track].mutex);
@@ -208,6 +208,7 @@ void Playback::Seek(std::size_t track, std::int64_t start_ns) {
     start_ns_ = start_ns;
     if (join) return;
   }
+  failed_ = false;
   const Status status = Begin(start_ns);
   if (status.ok()) return;
   spdlog::warn("rtsp: no stream at {:.3f} s: {}", static_cast<double>(start_ns) / 1e9,
@@ -261,6 +262,12 @@ bool Playback::Ended(GstElement& bin) {
   auto* owner =
       static_cast<std::shared_ptr<Playback>*>(g_object_get_data(G_OBJECT(&bin), kOwnerKey));
   return (*owner)->queue_.ended();
+}
+
+bool Playback::Failed(GstElement& bin) {
+  auto* owner =
+      static_cast<std::shared_ptr<Playback>*>(g_object_get_data(G_OBJECT(&bin), kOwnerKey));
+  return owner != nullptr && (*owner)->failed_;
 }
 
 double Playback::SecondsOf(GstElement& bin) {
@@ -333,17 +340,29 @@ void Playback::FeedLocked(Track& track, std::size_t index) {
         break;
       case PacketQueue::State::kEmpty: return;
       case PacketQueue::State::kEnd: return EndLocked(track);
+      case PacketQueue::State::kFailed: return FailLocked(track);
     }
   }
 }
 
+// A seek waits for something of the track.
+void Playback::FillPlace(Track& track) {
+  if (track.fed || live_) return;
+  const std::int64_t place = start_ns();
+  static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeGap(place)));
+}
+
 void Playback::EndLocked(Track& track) {
   track.ended = true;
-  if (!track.fed && !live_) {
-    const std::int64_t place = start_ns();
-    static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeGap(place)));
-  }
+  FillPlace(track);
   static_cast<void>(gst_app_src_end_of_stream(track.source.get()));
+}
+
+// Without an end, which would go out as BYE: the sweep closes the connections of its players.
+void Playback::FailLocked(Track& track) {
+  track.ended = true;
+  FillPlace(track);
+  failed_ = true;
 }
 
 std::int64_t Playback::start_ns() {

@@ -48,6 +48,9 @@ class Playback : public std::enable_shared_from_this<Playback> {
   static Result<GstElement*> MakeBin(const std::shared_ptr<Playback>& player);
   // Whether nothing more comes into this bin: its stream has ended. Only for bins made here.
   static bool Ended(GstElement& bin);
+  // Whether its stream was stopped or failed, and what it had brought has been handed out: who
+  // plays it shall not take that for the end. False for a publisher's bin.
+  static bool Failed(GstElement& bin);
   // How long what this bin plays is; 0 = not known, as of a live source and of a publisher's bin.
   static double SecondsOf(GstElement& bin);
   // Stops the stream; does not wait.
@@ -75,7 +78,9 @@ class Playback : public std::enable_shared_from_this<Playback> {
   void OnNotTaken(std::size_t track);
   void Feed(std::size_t track);
   void FeedLocked(Track& track, std::size_t index) GOPMILL_REQUIRES(track.mutex);
+  void FillPlace(Track& track) GOPMILL_REQUIRES(track.mutex);
   void EndLocked(Track& track) GOPMILL_REQUIRES(track.mutex);
+  void FailLocked(Track& track) GOPMILL_REQUIRES(track.mutex);
   std::int64_t start_ns();
 
   Service& service_;
@@ -83,6 +88,7 @@ class Playback : public std::enable_shared_from_this<Playback> {
   const bool live_;  // a live source: no seeking, and its clock is that of its publisher
   // When the pipeline began to play, on its clock, which is SteadyNow; 0 = it has not.
   std::atomic<std::int64_t> began_ns_ = 0;
+  std::atomic<bool> failed_ = false;
   PacketQueue queue_;
   std::array<Track, PacketQueue::kMaxTracks> tracks_;
   PlayableStream stream_;              // set before the pipeline exists

@@ -37,6 +37,7 @@ class Player:
         self.buffer, self.sequence, self.session = b"", 0, None
         self.controls, self.rates = [], []
         self.packets, self.reports = {}, {}
+        self.byes = set()  # tracks that the server has said the end of
 
     def __enter__(self):
         return self
@@ -114,9 +115,21 @@ class Player:
         if not is_report:
             kind, number, time = struct.unpack(">xBHI", data[:8])
             self.packets[track].append(Rtp(number, time, kind >> 7, data[12:]))
-        elif data[1] == 200:
+            return
+        if data[1] == 200:
             _, seconds, fraction, time, packets = struct.unpack(">IIIII", data[4:24])
             self.reports[track].append(Report(seconds + fraction * NTP_TICK, time, packets))
+        if 203 in kinds_of_reports(data):
+            self.byes.add(track)
+
+
+def kinds_of_reports(data):
+    """The types of the packets that one of RTCP is made of."""
+    kinds = []
+    while len(data) >= 4:
+        kinds.append(data[1])
+        data = data[4 * (int.from_bytes(data[2:4], "big") + 1):]
+    return kinds
 
 
 def rtp_info(answer):

@@ -353,6 +353,22 @@ def bodies_that_are_too_long(server):
     check(not server.live("long")["publishing"], "a long body holds a name")
 
 
+def what_is_stopped_is_no_end(server):
+    """The connection of its player ends; at an end there is an RTCP BYE on each track."""
+    with Player(server, MOVIE) as stopped, Player(server, MOVIE + "&duration=2") as whole:
+        stopped.set_up()
+        check(stopped.ask("PLAY", Range="npt=0-").status == 200, "PLAY")
+        stopped.read_until(lambda: all(len(packets) > 20 for packets in stopped.packets.values()))
+        for stream in server.running():
+            check(server.get(f"/v1/streams/{stream['id']}", "DELETE")[0].status == 204, "DELETE")
+        check(not stopped.read_until(lambda: stopped.byes), f"a stream that is stopped is told as its end: {stopped.byes}")
+        whole.set_up()
+        check(whole.ask("PLAY", Range="npt=0-").status == 200, "PLAY")
+        check(whole.read_until(lambda: len(whole.byes) == 2), "the connection ends and not the tracks")
+        whole.ask("TEARDOWN")
+    wait_until(lambda: not server.running(), 10, "who was stopped has a stream")
+
+
 def send_alone(server, request):
     """The answer to a request on a connection of its own, which says that no more will come."""
     with socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=15) as client:
@@ -376,7 +392,7 @@ def main():
     return run_on_rtsp([pausing_loses_nothing, pausing_far_behind_loses_nothing, rtp_info_names_the_first_packets,
                         reports_keep_sound_and_pictures_together, players_that_never_play_leave, stalled_players_are_cut,
                         a_thousand_silent_clients, garbage_in_each_header, garbage_in_a_session,
-                        garbage_from_a_player, bodies_that_are_too_long],
+                        garbage_from_a_player, bodies_that_are_too_long, what_is_stopped_is_no_end],
                        Server(rtsp=True))
 
 

@@ -33,7 +33,7 @@
 
 namespace gopmill {
 
-class FakeService final : public Service {
+class FakeService : public Service {
  public:
   FakeService() = default;
   ~FakeService() override;  // waits for all streams; the server must have stopped

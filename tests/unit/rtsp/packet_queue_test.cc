@@ -134,6 +134,15 @@ TEST_F(PacketQueueTest, ARestartDropsWhatIsOldAndFreesTheOldStream) {
   EXPECT_EQ(queue.Pop(0, packet), State::kEnd);
 }
 
+TEST_F(PacketQueueTest, AFailureIsNoEnd) {
+  ASSERT_TRUE(queue.Push(generation, PacketAt(0, 5)).ok());
+  queue.End(generation, Cancelled());
+  EXPECT_EQ(queue.Pop(0, packet), State::kPacket) << "what came before it";
+  EXPECT_EQ(queue.Pop(0, packet), State::kFailed);
+  queue.End(queue.Restart(), OkStatus());
+  EXPECT_EQ(queue.Pop(0, packet), State::kEnd) << "of the stream after it";
+}
+
 TEST(PacketQueueStart, TellsWhyAStreamNeverBegan) {
   PacketQueue queue([](std::size_t) {});
   const std::int64_t generation = queue.Restart();
