@@ -208,6 +208,11 @@ void Playback::Seek(std::size_t track, std::int64_t start_ns) {
     start_ns_ = start_ns;
     if (join) return;
   }
+  // The other track's own seek, which follows, flushes what it would be fed until then.
+  for (Track& each : tracks_) {
+    const MutexLock lock(each.mutex);
+    each.feeding = each.fed = false;
+  }
   failed_ = false;
   const Status status = Begin(start_ns);
   if (status.ok()) return;

@@ -151,6 +151,15 @@ class PlaybackTest : public testing::Test {
   std::array<Taken, 2> taken_;
 };
 
+// The stream of the new place may bring sound before the seek has come to that track, too.
+TEST_F(PlaybackTest, ASeekLosesNothingOfTheTrackThatHearsOfItLast) {
+  constexpr std::int64_t kPlace = 5'000'000'000;
+  Seek(0, kPlace);
+  for (std::int64_t number = 0; number < 10; ++number) service_.Send(1, number);
+  Seek(1, kPlace);
+  EXPECT_EQ(taken_[1].First(), kPlace);
+}
+
 TEST_F(PlaybackTest, AFailureIsNoEnd) {
   EXPECT_FALSE(Playback::Failed(*bin_));
   service_.End(Cancelled());
