@@ -87,6 +87,8 @@ class Service {
   virtual Status PublishPackets(const std::string& name, const std::string& from,
                                 std::shared_ptr<PacketFeed> feed, Takeover takeover,
                                 JsonCallback done) = 0;
+  // Why the next PublishPackets of that name would be refused, as things stand; takes nothing.
+  virtual Status CheckPublish(const std::string& name, Takeover takeover) const = 0;
   virtual std::string LiveSources() const = 0;
   // Whether anybody reads the live source of that name, or waits for a publisher of it.
   virtual bool LiveWanted(const std::string& name) const = 0;

@@ -95,16 +95,10 @@ Status LiveHub::Publish(const std::string& name, const std::string& from, Packet
                         Done done, Takeover takeover) {
   const MutexLock lock(mutex_);
   Reap();
-  if (stopping_) return ShuttingDown();
-  if (publishers_.size() >= kMaxPublishers) {
-    return Error{.code = Code::kUnavailable,
-                 .message = "No more publishers are taken now; the limit is " +
-                            std::to_string(kMaxPublishers) + "."};
-  }
+  GOPMILL_RETURN_IF_ERROR(CheckRoom());
   GOPMILL_ASSIGN_OR_RETURN(const auto live, FindLocked(name));
   const LiveCounts before = live->counts();
-  GOPMILL_ASSIGN_OR_RETURN(const auto claim,
-                           live->Acquire(options_.replace && takeover == Takeover::kAsSet));
+  GOPMILL_ASSIGN_OR_RETURN(const auto claim, live->Acquire(Replaces(takeover)));
   for (Publisher& other : publishers_) {
     if (other.live == live) other.stop.request_stop();
   }
@@ -133,6 +127,28 @@ Status LiveHub::Publish(const std::string& name, const std::string& from, Packet
   }
   publisher.thread = *std::move(thread);
   return OkStatus();
+}
+
+bool LiveHub::Replaces(Takeover takeover) const {
+  return options_.replace && takeover == Takeover::kAsSet;
+}
+
+Status LiveHub::CheckRoom() const {
+  if (stopping_) return ShuttingDown();
+  const auto here = std::ranges::count_if(
+      publishers_, [](const Publisher& publisher) { return !publisher.over.load(); });
+  if (static_cast<std::size_t>(here) < kMaxPublishers) return OkStatus();
+  return Error{.code = Code::kUnavailable,
+               .message = "No more publishers are taken now; the limit is " +
+                          std::to_string(kMaxPublishers) + "."};
+}
+
+Status LiveHub::CheckPublish(const std::string& name, Takeover takeover) const {
+  GOPMILL_RETURN_IF_ERROR(CheckLiveName(name));
+  const MutexLock lock(mutex_);
+  GOPMILL_RETURN_IF_ERROR(CheckRoom());
+  const auto found = sources_.find(name);
+  return found == sources_.end() ? OkStatus() : found->second->CheckFree(Replaces(takeover));
 }
 
 void LiveHub::Configure(const LiveOptions& options) {

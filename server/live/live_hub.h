@@ -59,6 +59,8 @@ class LiveHub {
   // gone is logged.
   Status Publish(const std::string& name, const std::string& from, PacketSourceOpener open,
                  Done done, Takeover takeover = Takeover::kAsSet);
+  // Why Publish would be refused now, unless for the number of names; takes nothing.
+  [[nodiscard]] Status CheckPublish(const std::string& name, Takeover takeover) const;
   // From now on.
   void Configure(const LiveOptions& options);
   // The source of that name; made if need be, since readers may come first.
@@ -81,6 +83,8 @@ class LiveHub {
     std::jthread thread;
   };
   void Reap() GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] bool Replaces(Takeover takeover) const GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] Status CheckRoom() const GOPMILL_REQUIRES(mutex_);
   Result<std::shared_ptr<LiveSource>> FindLocked(const std::string& name) GOPMILL_REQUIRES(mutex_);
 
   mutable Mutex mutex_;  // guards all below; taken before that of a LiveSource

@@ -37,12 +37,17 @@ std::size_t LiveSource::Cost(const Entry& entry) {
   return static_cast<std::size_t>((*entry.packet)->size) + sizeof(Entry) + sizeof(AVPacket);
 }
 
+Error LiveSource::Taken() {
+  return {.code = Code::kAlreadyExists, .message = "Somebody publishes under this name already."};
+}
+
+Status LiveSource::CheckFree(bool replace) const {
+  return publishing() && !replace ? Status(Taken()) : OkStatus();
+}
+
 Result<LiveSource::Claim> LiveSource::Acquire(bool replace) {
   const MutexLock lock(mutex_);
-  if (claim_ != 0 && !replace) {
-    return Error{.code = Code::kAlreadyExists,
-                 .message = "Somebody publishes under this name already."};
-  }
+  if (claim_ != 0 && !replace) return Taken();
   NoteDeparture();
   claim_ = ++last_claim_;
   ++counts_.publishers;

@@ -78,6 +78,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   // it is that one's end. Returns what Run and Release want to see.
   using Claim = std::int64_t;
   Result<Claim> Acquire(bool replace);
+  // What Acquire would say.
+  [[nodiscard]] Status CheckFree(bool replace) const;
   // Reads `source` to its end and hands its packets out; kAlreadyExists once it has been replaced.
   // Again for what the publisher goes on with (PacketSource::Successor). Says whether there was a
   // picture.
@@ -157,6 +159,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
                         const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
                         av::Packet packet);
   static Error Replaced();
+  static Error Taken();
   bool Hand(Claim claim, Entry entry);
   Error NothingComes() const;
   void NoteKey() GOPMILL_REQUIRES(mutex_);

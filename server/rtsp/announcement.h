@@ -44,6 +44,9 @@ struct Publication {
   std::shared_ptr<Reception> reception;
   gst::Object<GstElement> bin;
   gst::Object<GstRTSPSession> session = {};  // does not expire while it is published; may be null
+  // Of a client that has announced: the name that it will take, until then, and by when it has to.
+  std::string name = {};
+  TimePoint take_by = TimePoint::max();
 };
 // A sender that brings nothing for `silence` has ended.
 Result<Publication> MakePublication(const Announcement& announcement, Duration silence);

@@ -14,6 +14,7 @@
 #include "server/rtsp/play_range.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
+#include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/shared_media.h"
 
 namespace gopmill {
@@ -90,9 +91,11 @@ GstRTSPStatusCode OnPause(GstRTSPClient* client, GstRTSPContext* context,
 
 GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
                            gpointer /*self*/) noexcept {
-  Publishing::OnRecord(*context);
   NoteRequest(*StateOf(client));
-  return GST_RTSP_STS_OK;
+  const Status status = Publishing::OnRecord(*context);
+  if (status.ok()) return GST_RTSP_STS_OK;
+  SetProblem(*StateOf(client), status.error());
+  return static_cast<GstRTSPStatusCode>(RtspStatusOf(status.error().code));
 }
 
 bool HasAnnounced(ClientState& state) {

@@ -172,7 +172,7 @@ GstElement* Publishing::CreateElement(GstRTSPMediaFactory* factory,
   if (state == nullptr || context->method != GST_RTSP_ANNOUNCE) return nullptr;
   Finish(*state);  // what this client has published before
   auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(factory), kSelfKey));
-  auto published = self.Publish(*context, *url);
+  auto published = self.Announce(*context, *url);
   if (!published.ok()) {
     SetProblem(*state, published.error());
     return nullptr;
@@ -183,23 +183,44 @@ GstElement* Publishing::CreateElement(GstRTSPMediaFactory* factory,
   return GST_ELEMENT(gst_object_ref(bin));
 }
 
-Result<Publication> Publishing::Publish(const GstRTSPContext& context, const GstRTSPUrl& url) {
-  GOPMILL_ASSIGN_OR_RETURN(const std::string name, NameOf(url));
+Result<Publication> Publishing::Announce(const GstRTSPContext& context, const GstRTSPUrl& url) {
+  GOPMILL_ASSIGN_OR_RETURN(std::string name, NameOf(url));
   guint8* body = nullptr;
   guint size = 0;
   gst_rtsp_message_get_body(context.request, &body, &size);
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ParseAnnouncement({body, size}));
   GOPMILL_RETURN_IF_ERROR(CheckMeans());
+  GOPMILL_RETURN_IF_ERROR(service_.CheckPublish(name, Takeover::kAsSet));
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
-  // Its end is in the log; a client that is still there then is cut by the sweep.
-  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, "RTSP, " + StateOf(context.client)->peer,
-                                                  publication.reception->feed(), Takeover::kAsSet,
-                                                  [](const Result<std::string>&) {}));
+  publication.name = std::move(name);
+  publication.take_by = SteadyNow() + silence_;
   return publication;
 }
 
-void Publishing::OnRecord(GstRTSPContext& context) {
+// A RECORD that follows another of the same client claims nothing.
+Status Publishing::Claim(ClientState& state) {
+  std::shared_ptr<Reception> reception;
+  std::string name;
+  {
+    const MutexLock lock(state.mutex);
+    reception = state.publication.reception;
+    name = state.publication.name;
+  }
+  if (reception == nullptr || name.empty()) return OkStatus();
+  // Its end is in the log; a client that is still there then is cut by the sweep.
+  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, "RTSP, " + state.peer, reception->feed(),
+                                                  Takeover::kAsSet,
+                                                  [](const Result<std::string>&) {}));
+  const MutexLock lock(state.mutex);
+  state.publication.name.clear();
+  return OkStatus();
+}
+
+Status Publishing::OnRecord(GstRTSPContext& context) {
   ClientState* state = StateOf(context.client);
+  const auto mounts = gst::Adopt(gst_rtsp_client_get_mount_points(context.client));
+  auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(mounts.get()), kSelfKey));
+  if (context.media != nullptr) GOPMILL_RETURN_IF_ERROR(self.Claim(*state));
   std::shared_ptr<Reception> reception;
   gst::Object<GstElement> bin;
   {
@@ -213,13 +234,14 @@ void Publishing::OnRecord(GstRTSPContext& context) {
       state->publication.session = gst::Share(context.session);
     }
   }
-  if (reception == nullptr || context.media == nullptr) return;
+  if (reception == nullptr || context.media == nullptr) return OkStatus();
   reception->PreparePipeline(bin.get());
   for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
     GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);
     const auto session = gst::Adopt(gst_rtsp_stream_get_rtpsession(stream));
     if (session != nullptr) reception->ListenTo(i, session.get());
   }
+  return OkStatus();
 }
 
 void Publishing::Finish(ClientState& state) {
@@ -230,12 +252,16 @@ void Publishing::Finish(ClientState& state) {
   }
   if (publication.session) gst_rtsp_session_allow_expire(publication.session.get());
   if (publication.reception == nullptr || publication.reception->feed()->abandoned()) return;
+  if (!publication.name.empty()) return publication.reception->feed()->End();  // nobody reads it
   publication.reception->Drain(publication.bin.get(), kDrainPatience);
 }
 
 bool Publishing::Over(ClientState& state) {
   const MutexLock lock(state.mutex);
-  return state.publication.reception != nullptr && state.publication.reception->feed()->abandoned();
+  const Publication& publication = state.publication;
+  if (publication.reception == nullptr) return false;
+  if (!publication.name.empty()) return SteadyNow() > publication.take_by;
+  return publication.reception->feed()->abandoned();
 }
 
 }  // namespace gopmill

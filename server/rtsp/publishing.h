@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ANNOUNCE and RECORD: clients that publish a live source.
+// ANNOUNCE and RECORD: clients that publish a live source. Its name is theirs from RECORD on: who
+// only announces takes it from nobody. A name that is taken is refused at ANNOUNCE already, where
+// clients expect that.
 //
 // gst-rtsp-server looks media up by path, and /live/NAME is what players ask for. So the path of a
 // client that has announced something leads to a mount point of its own, below kPublishMount.
@@ -33,11 +35,12 @@ class Publishing {
   // Where the server shall look paths up.
   [[nodiscard]] GstRTSPMountPoints* mounts() const { return mounts_.get(); }
 
-  // A client is about to send.
-  static void OnRecord(GstRTSPContext& context);
+  // A client is about to send: it gets the name that it has announced, unless that is taken.
+  static Status OnRecord(GstRTSPContext& context);
   // A client has sent everything, or has gone: what came from it still goes to the readers.
   static void Finish(ClientState& state);
-  // The publisher of this client is over while the client is still there.
+  // The publisher of this client is over, or has not begun in time, while the client is still
+  // there.
   static bool Over(ClientState& state);
 
  private:
@@ -48,7 +51,8 @@ class Publishing {
   static GType MountsType();
   static GType FactoryType();
   Status Mount(const GstRTSPUrl& url);
-  Result<Publication> Publish(const GstRTSPContext& context, const GstRTSPUrl& url);
+  Result<Publication> Announce(const GstRTSPContext& context, const GstRTSPUrl& url);
+  Status Claim(ClientState& state);
 
   Service& service_;
   const Duration silence_;

@@ -66,6 +66,7 @@ class MediaService : public Service {
   Status PublishPackets(const std::string& name, const std::string& from,
                         std::shared_ptr<PacketFeed> feed, Takeover takeover,
                         JsonCallback done) override;
+  Status CheckPublish(const std::string& name, Takeover takeover) const override;
   std::string LiveSources() const override { return live_.Json(); }
   bool LiveWanted(const std::string& name) const override { return live_.Wanted(name); }
   void SetPull(const std::string& name, PullState state) override {

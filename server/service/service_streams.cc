@@ -195,6 +195,10 @@ Status MediaService::PublishPackets(const std::string& name, const std::string& 
       std::move(done), takeover);
 }
 
+Status MediaService::CheckPublish(const std::string& name, Takeover takeover) const {
+  return Ready() ? live_.CheckPublish(name, takeover) : Status(ShuttingDown());
+}
+
 // Who drips a byte now and then would keep a place, and a name, for ever.
 Duration MediaService::OpeningWaits() const {
   const MutexLock lock(mutex_);

@@ -121,6 +121,25 @@ def nobody_was_waited_for(log):
     check("cut off" not in log and "do not end yet" not in log, f"the log: {log[-1000:]}")
 
 
+def an_announcement_takes_no_name(server):
+    """It does that with RECORD, where the name may be taken by then."""
+    early = RawPublisher(server, "free")
+    check(not server.live("free")["publishing"], "who has announced publishes")
+    late = RawPublisher(server, "free")
+    late.record()
+    wait_until(lambda: server.live("free")["publishing"], 5, "who records has the name")
+    answer = early.tell("RECORD", early.url, "Range: npt=0-\r\n")
+    check(answer.startswith("RTSP/1.0 403 ") and "X-Gopmill-Problem: Somebody publishes" in answer, f"RECORD of a name that is taken: {answer[:200]!r}")
+    check(announce(server, "live/free", SDP).startswith("RTSP/1.0 403 "), "ANNOUNCE of a name that is taken")
+    late.ask("TEARDOWN", late.url)
+    ended(server, "free")
+    again = RawPublisher(server, "free")
+    again.record()
+    wait_until(lambda: server.live("free")["publishing"], 5, "it is taken once it is free")
+    again.ask("TEARDOWN", again.url)
+    ended(server, "free")
+
+
 def the_end_does_not_wait(folder):
     """Publishers that are still there when the server is told to end, over both transports."""
     with Server(folder, rtsp=True) as server:
@@ -167,6 +186,11 @@ class RawPublisher:
         self.ask("SETUP", self.url + "/streamid=0", "Transport: RTP/AVP/TCP;unicast;interleaved=0-1;mode=record\r\n")
 
     def ask(self, method, url, fields="", body=""):
+        text = self.tell(method, url, fields, body)
+        check(text.startswith("RTSP/1.0 200 "), f"{method}: {text[:200]!r}")
+        return text
+
+    def tell(self, method, url, fields="", body=""):
         self.number += 1
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         self.socket.sendall(f"{method} {url} RTSP/1.0\r\nCSeq: {self.number}\r\n{self.session}{fields}{length}\r\n"
@@ -178,7 +202,6 @@ class RawPublisher:
                 break
             answer += got
         text = answer.decode(errors="replace")
-        check(text.startswith("RTSP/1.0 200 "), f"{method}: {text[:200]!r}")
         found = re.search(r"Session: ([^;\r]+)", text)
         if found:
             self.session = f"Session: {found[1]}\r\n"
@@ -362,7 +385,7 @@ def main():
             return 77 if "not built" in "".join(server.log) else 1
         try:
             code = run_all([nothing_is_lost, several_sounds, readers_survive_a_publisher_that_is_killed,
-                            says_what_is_wrong, loss_on_udp_is_counted, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
+                            says_what_is_wrong, an_announcement_takes_no_name, loss_on_udp_is_counted, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
             server.process.send_signal(signal.SIGTERM)
             check(server.process.wait(timeout=20) == 0, "the server ends")
         finally:

@@ -13,7 +13,9 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from live_test import Publisher  # noqa: E402
+from rtsp_odd_publisher_test import VIDEO  # noqa: E402
 from rtsp_publish_test import publish  # noqa: E402
+from rtsp_wild_test import Publisher as WildPublisher  # noqa: E402
 from served import Server, check, decode, make_stream, read_in_thread, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
@@ -72,12 +74,27 @@ def either_kind(server):
     run_beside_each_other(*((takes_over, server, movie, first, second) for first in KINDS for second in KINDS))
 
 
+def an_announcement_takes_nothing_over(server):
+    """Who never sends cuts nobody off."""
+    movie, result = make_stream(server.folder, "whole.mkv", 6), {}
+    reader = read_in_thread(server, "kept", f"{QUERY}&duration=4", result)
+    publisher = publish(server, "kept", movie)
+    wait_until(lambda: server.live("kept")["counts"].get("packets", 0) > 60, 20, "packets of the publisher")
+    with WildPublisher(server, "kept") as other:
+        check(" 200 " in other.announce([VIDEO])[:20] and other.set_up(1), "the other one may announce")
+        _, errors = publisher.communicate(timeout=30)
+        check(publisher.returncode == 0 and not errors, f"the publisher was cut: {errors[:200]}")
+    reader.join()
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 120, "not four seconds of the one publisher")
+    check(server.live("kept")["counts"].get("publishers", 1) == 1, "the other one has published")
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "10"
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder, "--second-publisher", "replace", rtsp=True)
         server.folder = folder
-        return run_on_rtsp([either_kind], server)
+        return run_on_rtsp([either_kind, an_announcement_takes_nothing_over], server)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,9 @@ class FakeService : public Service {
   Status PublishPackets(const std::string& name, const std::string& from,
                         std::shared_ptr<PacketFeed> feed, Takeover takeover,
                         JsonCallback done) override;
+  Status CheckPublish(const std::string& /*name*/, Takeover /*takeover*/) const override {
+    return OkStatus();
+  }
   std::string LiveSources() const override { return "{\"live\":[]}"; }
   bool LiveWanted(const std::string& /*name*/) const override { return false; }
   void SetPull(const std::string& /*name*/, PullState /*state*/) override {}
