@@ -23,7 +23,8 @@
 
 namespace gopmill {
 
-inline constexpr const char* kPublishMount = "/publish";
+// No path of a URL has a question mark: a folder of the library may have any name.
+inline constexpr const char* kPublishMount = "/publish?";
 
 class Publishing {
  public:

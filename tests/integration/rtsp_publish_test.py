@@ -140,6 +140,19 @@ def an_announcement_takes_no_name(server):
     ended(server, "free")
 
 
+def a_folder_may_be_called_publish(server):
+    """A movie in it plays while somebody publishes what is called like it, who may come again behind that."""
+    os.makedirs(Path(server.folder, "publish", "live"))
+    make_stream(server.folder, "publish/live/x.mkv", 1)
+    publisher = RawPublisher(server, "x.mkv")
+    publisher.record()
+    answer = server.ask(f"DESCRIBE {server.url('publish/live/x.mkv')}?width=160 RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+    check(answer.startswith("RTSP/1.0 200 "), f"a movie below publish/live: {answer[:200]!r}")
+    publisher.ask("TEARDOWN", publisher.url)
+    ended(server, "x.mkv")
+    check(announce(server, "live/x.mkv", SDP).startswith("RTSP/1.0 200 "), "a publisher called like a movie that was played")
+
+
 def the_end_does_not_wait(folder):
     """Publishers that are still there when the server is told to end, over both transports."""
     with Server(folder, rtsp=True) as server:
@@ -385,7 +398,7 @@ def main():
             return 77 if "not built" in "".join(server.log) else 1
         try:
             code = run_all([nothing_is_lost, several_sounds, readers_survive_a_publisher_that_is_killed,
-                            says_what_is_wrong, an_announcement_takes_no_name, loss_on_udp_is_counted, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
+                            says_what_is_wrong, an_announcement_takes_no_name, a_folder_may_be_called_publish, loss_on_udp_is_counted, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
             server.process.send_signal(signal.SIGTERM)
             check(server.process.wait(timeout=20) == 0, "the server ends")
         finally:
