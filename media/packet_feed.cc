@@ -281,8 +281,9 @@ Status PacketFeed::Push(const CodedPacket& packet) {
   if (packet.key) entry.packet->flags |= AV_PKT_FLAG_KEY;
   {
     const MutexLock lock(mutex_);
-    while (!abandoned_ && bytes_ > kFeedBytes) changed_.Wait(mutex_);
-    if (abandoned_) return Error{.code = Code::kCancelled, .message = "Nobody reads this."};
+    while (!abandoned_ && !ended_ && bytes_ > kFeedBytes) changed_.Wait(mutex_);
+    if (abandoned_ || ended_)
+      return Error{.code = Code::kCancelled, .message = "Nobody reads this."};
     bytes_ += packet.bytes.size();
     entries_.push_back(std::move(entry));
   }

@@ -64,11 +64,11 @@ class PacketFeed {
   // What a track is, before its first packet. Later changes are not taken: a stream says them
   // itself.
   void SetTrack(std::size_t track, CodedTrack coded);
-  // kCancelled once nobody reads any more. `pts_ns` < 0 = unknown.
+  // kCancelled behind the end, or once nobody reads any more. `pts_ns` < 0 = unknown.
   Status Push(const CodedPacket& packet);
   // So many packets of the network never came.
   void AddLost(std::int64_t packets) { lost_ += packets; }
-  // What was pushed is still read.
+  // What was pushed is still read; who waits to push goes on.
   void End();
   [[nodiscard]] bool abandoned() const;
 

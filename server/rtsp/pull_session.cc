@@ -117,18 +117,22 @@ Status PullSession::Prepare(const GstSDPMessage& sdp) {
 // decision of their own keep the name: a source that is fetched comes back by itself, and would
 // take it again and again.
 Status PullSession::Publish() {
+  const MutexLock turn(publishing_);
   std::shared_ptr<Reception> reception;
   {
     const MutexLock lock(mutex_);
-    if (std::exchange(published_, true)) return OkStatus();
+    if (published_) return *published_;
     reception = publication_.reception;
   }
   if (reception == nullptr) return OkStatus();  // stopped
-  return service_.PublishPackets(source_.name, PeerOf(source_.url), reception->feed(),
-                                 Takeover::kNever,
-                                 [weak = weak_from_this()](const Result<std::string>& counts) {
-                                   if (const auto self = weak.lock()) self->OnUnpublished(counts);
-                                 });
+  Status status = service_.PublishPackets(
+      source_.name, PeerOf(source_.url), reception->feed(), Takeover::kNever,
+      [weak = weak_from_this()](const Result<std::string>& counts) {
+        if (const auto self = weak.lock()) self->OnUnpublished(counts);
+      });
+  const MutexLock lock(mutex_);
+  published_ = status;
+  return status;
 }
 
 void PullSession::OnUnpublished(const Result<std::string>& counts) {
@@ -215,7 +219,8 @@ std::optional<PullFailure> PullSession::failure() {
   {
     const MutexLock lock(mutex_);
     described = publication_.reception != nullptr;
-    abandoned = published_ && described && publication_.reception->feed()->abandoned();
+    const bool taken = published_ && published_->ok();
+    abandoned = taken && described && publication_.reception->feed()->abandoned();
     silent = !published_ && SteadyNow() - heard_ > silence_;
     unpublished = unpublished_;
   }
@@ -236,7 +241,7 @@ std::string PullSession::left_out() const {
 
 bool PullSession::published() const {
   const MutexLock lock(mutex_);
-  return published_;
+  return published_ && published_->ok();
 }
 
 void PullSession::Stop() {
@@ -247,8 +252,9 @@ void PullSession::Stop() {
     manager_.reset();
   }
   g_cancellable_cancel(leave_.get());
-  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+  // First: a feed that nobody reads may be full, and the pipeline waits for its threads.
   if (taken.reception != nullptr) taken.reception->feed()->End();
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
 }
 
 }  // namespace gopmill

@@ -37,7 +37,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
 
   // Once the peer has ended or failed, or nobody takes it here.
   [[nodiscard]] std::optional<PullFailure> failure();
-  [[nodiscard]] bool published() const;
+  [[nodiscard]] bool published() const;  // its packets have been taken
   // What the peer sends that cannot be used here: "audio of G726-32, ..."; empty = nothing.
   [[nodiscard]] std::string left_out() const;
   void Stop();
@@ -67,10 +67,11 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   // Of what a thread of the pipeline finds out about a failure.
   const gst::Object<GCancellable> leave_ = gst::Adopt(g_cancellable_new());
 
-  mutable Mutex mutex_;                                            // guards all below
+  Mutex publishing_;     // one stream's thread publishes, the others wait for how it went
+  mutable Mutex mutex_;  // guards all below
   std::optional<PullFailure> failure_ GOPMILL_GUARDED_BY(mutex_);  // the first
   std::string left_out_ GOPMILL_GUARDED_BY(mutex_);
-  bool published_ GOPMILL_GUARDED_BY(mutex_) = false;
+  std::optional<Status> published_ GOPMILL_GUARDED_BY(mutex_);    // once it was tried
   std::optional<Status> unpublished_ GOPMILL_GUARDED_BY(mutex_);  // how that has ended
   // When the peer has described its streams; before that, when it was asked.
   TimePoint heard_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();

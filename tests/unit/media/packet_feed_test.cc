@@ -342,6 +342,21 @@ TEST_F(PacketFeedTest, IsBoundedInBytes) {
 }
 
 // Pictures of tens of megabytes that nothing decodes are not collected for as long as small ones.
+// One whose publisher was refused: its pipeline stops only when that thread comes back.
+TEST_F(PacketFeedTest, TheEndFreesWhoWaitsToPush) {
+  Announce(false);
+  const std::vector<std::uint8_t> large(kFeedBytes + 1, 1);
+  ASSERT_TRUE(feed->Push({.bytes = large, .pts_ns = 0, .key = true}).ok());
+  std::atomic<bool> through = false;
+  std::thread pusher([&] {
+    EXPECT_EQ(Video(kFrame).error().code, Code::kCancelled);
+    through = true;
+  });
+  EXPECT_TRUE(StaysFalse(through));
+  feed->End();
+  pusher.join();
+}
+
 TEST_F(PacketFeedTest, WhatIsLookedAtIsBoundedInBytes) {
   MakeFeed({}, {.codec = "mjpeg", .frame_rate = {25, 1}}, std::chrono::minutes(1));
   const std::vector<std::uint8_t> garbage(std::size_t{24} << 20U, 7);
