@@ -75,10 +75,12 @@ void LiveSource::NoteKey() {
   keyed_ = now;
 }
 
-// Those that come in vain, one after the other, do not let readers wait without end.
+// Those that come in vain, one after the other, do not let readers wait without end; nor does how
+// one before them sent its key pictures, or a stall that it had, say when theirs come.
 void LiveSource::NoteDeparture() {
   if (std::exchange(brought_, false)) released_ = SteadyNow();
   keyed_.reset();
+  keys_apart_ = {};
 }
 
 // What was open is over: all go on with a key frame.

@@ -181,7 +181,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   bool brought_ GOPMILL_GUARDED_BY(mutex_) = false;  // whether its publisher has, any key picture
   // When the newest one came since what is open began.
   std::optional<TimePoint> keyed_ GOPMILL_GUARDED_BY(mutex_);
-  // The longest time between two, also of publishers before; bounded.
+  // The longest time between two of this publisher; bounded.
   Duration keys_apart_ GOPMILL_GUARDED_BY(mutex_){};
   // When the last publisher left that had.
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();

@@ -214,6 +214,29 @@ TEST(LiveSource, KeyPicturesMayBeFartherApartThanReadersHavePatience) {
   EXPECT_TRUE(reader.ok()) << reader.error().ToString();
 }
 
+// Of the one before, key pictures came two seconds apart. A reader of the next one would wait as
+// long, and get its key picture, which comes a second and a half behind its first packet.
+TEST(LiveSource, HowFarApartKeyPicturesWereIsForgottenWithTheirPublisher) {
+  const auto live = std::make_shared<LiveSource>(std::chrono::milliseconds(50));
+  const auto sounds_and_key = [](int sounds, std::vector<Step> steps) {
+    for (int n = 0; n < sounds; ++n) {  // 5 ms each
+      steps.push_back({.state = State::kAudio, .milliseconds = std::ssize(steps), .late = true});
+    }
+    steps.push_back({.milliseconds = std::ssize(steps)});
+    return steps;
+  };
+  Script sparse({"en"}, sounds_and_key(400, {{.milliseconds = 0}}), {{0, 10}});
+  Script next({"en"}, sounds_and_key(300, {}), {{0, 10}});
+  const auto before = live->Acquire(false);
+  ASSERT_TRUE(before.ok() && live->Run(*before, sparse).ok());
+  const auto claim = live->Acquire(true);
+  ASSERT_TRUE(claim.ok());
+  std::jthread publisher([&] { static_cast<void>(live->Run(*claim, next)); });
+  const auto reader = live->Subscribe({});
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.error().code, Code::kUnavailable) << reader.error().ToString();
+}
+
 // The second one's clock begins anew.
 TEST(LiveSource, PicturesOfTheNextPublisherCountFromThoseOfTheOneBefore) {
   const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
