@@ -104,10 +104,11 @@ void DecodeGroup::Announce(std::size_t member, const StreamPlan& plan, const Uni
   const Place place = PlaceOf(plan, unit);
   const bool begins_run = unit.cut != CutKind::kChained;
   const bool was_new = std::exchange(own.is_new, false);
-  if (!own.takes_part && unit.begins_gop() && !was_new && own.late < kMostLate) {
+  if (!own.takes_part && unit.begins_gop() && !was_new && !own.lateness.too_often()) {
     Enter(member, workers);
   }
   if (!own.takes_part) return;
+  if (unit.begins_gop()) own.lateness.OnGop();
   own.next = place + unit.frame_count();
   own.due.insert(place);
   const bool first_of_all = place > newest_;
@@ -147,7 +148,7 @@ void DecodeGroup::GoOn(Scheduler& scheduler) {
 void DecodeGroup::LeaveOut(std::size_t member) {
   members_[member].takes_part = false;
   members_[member].due.clear();
-  ++members_[member].late;
+  members_[member].lateness.OnLate();
 }
 
 void DecodeGroup::Leave(std::size_t member, Scheduler& scheduler) {

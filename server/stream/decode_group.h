@@ -7,7 +7,7 @@
 // other as long as it takes. Readers come and go (Join, Leave): each takes part from its second GOP
 // on, since nothing shall delay its first packets. Who keeps the others waiting for longer than
 // kGroupPatience, or is cut differently from them in the middle of a run, is on its own until its
-// next GOP, the third time for good.
+// next GOP, the third time for good (Lateness).
 //
 // One worker then makes all renditions of a unit. Where that takes it too long (kTogetherLoad),
 // they are divided into two parts, each a job of its own, and another worker takes its part; so
@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/thread_safety.h"
 #include "scheduler/scheduler.h"
+#include "server/stream/lateness.h"
 #include "server/stream/unit_job.h"
 
 namespace gopmill {
@@ -39,7 +40,6 @@ namespace gopmill {
 // it.
 inline constexpr double kTogetherLoad = 0.7;
 inline constexpr std::chrono::milliseconds kGroupPatience{100};
-inline constexpr int kMostLate = 3;
 
 class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
  public:
@@ -79,7 +79,7 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
     Place next = std::numeric_limits<Place>::min();  // behind the last unit announced
     std::set<Place> due;                             // announced, not submitted
     bool is_new = true;                              // nothing announced
-    int late = 0;
+    Lateness lateness;
     std::int64_t pixels = 0;  // of its pictures, once it has had a unit
   };
   struct Layout {
