@@ -72,6 +72,7 @@ Status FrameSelector::PullNext() {
     next_ = std::move(frame);
     Captions captions = CaptionsOf(*next_);
     if (captions.empty()) continue;
+    has_captions_ = true;
     captions_.push_back({.pts = next_->pts, .captions = std::move(captions)});
   }
   return OkStatus();
@@ -80,7 +81,7 @@ Status FrameSelector::PullNext() {
 // What no frame will show, for its captions; without any, as most sources are, it is not worth
 // decoding.
 Status FrameSelector::PullRest(SourceTicks end) {
-  while (pictures_.fed_captions()) {
+  while (has_captions_ || pictures_.fed_captions()) {
     GOPMILL_RETURN_IF_ERROR(PullNext());
     if (!next_ || next_->pts >= end) break;
     ++counts_.dropped;

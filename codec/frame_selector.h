@@ -101,6 +101,7 @@ class FrameSelector {
   av::Frame current_, next_;  // shown now; first one after it
   bool current_shown_ = false, any_shown_ = false;
   std::deque<TimedCaptions> captions_;  // of the pictures up to next_ that no frame has had
+  bool has_captions_ = false;           // also of a form that fed_captions does not know
   SelectionCounts counts_;              // but for what pictures_ counts
   TapCounts before_;
 };

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -109,6 +111,7 @@ class Scheduler::Core final : public ExecutorListener {
   // First those that come back, so that there is always one. A change that is none is ignored.
   void SetInService(int workers) {
     const std::vector<bool> in_service = InServiceOf(topology_, worker_pus_, workers);
+    in_service_ = static_cast<int>(std::ranges::count(in_service, true));
     {
       const MutexLock lock(inbox_mutex_);
       if (!open_) return;
@@ -141,6 +144,7 @@ class Scheduler::Core final : public ExecutorListener {
 
   SchedulerStats Stats(bool with_runs) const;
   int worker_count() const { return static_cast<int>(placements_.size()); }
+  int in_service() const { return in_service_; }
   const Topology& topology() const { return topology_; }
   std::span<const ServiceClass> classes() const { return classes_; }
 
@@ -259,6 +263,7 @@ class Scheduler::Core final : public ExecutorListener {
 
   const Topology topology_;
   const std::vector<int> worker_pus_;  // by worker, index in topology_.pus()
+  std::atomic<int> in_service_ = static_cast<int>(worker_pus_.size());
   const std::vector<ServiceClass> classes_;
   ThreadExecutor executor_;
   std::vector<WorkerPlacement> placements_;  // constant after Launch
@@ -416,6 +421,7 @@ void Scheduler::Shutdown() { core_->Shutdown(); }
 SchedulerStats Scheduler::Stats() const { return core_->Stats(false); }
 SchedulerStats Scheduler::StatsWithRuns() const { return core_->Stats(true); }
 int Scheduler::worker_count() const { return core_->worker_count(); }
+int Scheduler::in_service() const { return core_->in_service(); }
 std::span<const ServiceClass> Scheduler::classes() const { return core_->classes(); }
 
 TimePoint Scheduler::DeadlineOf(std::uint16_t service_class) const {

@@ -126,8 +126,9 @@ class Scheduler {
   [[nodiscard]] SchedulerStats Stats() const;
   // With the recent runs of each worker (kRecentRuns).
   [[nodiscard]] SchedulerStats StatsWithRuns() const;
-  // All that were started.
+  // All that were started; those that are given units.
   [[nodiscard]] int worker_count() const;
+  [[nodiscard]] int in_service() const;
   // At least one. What JobSpec::service_class counts in.
   [[nodiscard]] std::span<const ServiceClass> classes() const;
   // Index of the class of that name; an empty name is the first. kInvalidArgument with the names

@@ -63,6 +63,7 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
   workload.window = experiment.window;
   const int workers = experiment.workers > 0 ? experiment.workers : machine.topology.pu_count();
   if (arrivals) {
+    workload.places.clear();  // units come in their order then
     SetArrivals(workload, *arrivals, experiment.load, workers, experiment.seed);
   } else if (experiment.workload == "l7") {
     ScaleToLoad(workload, experiment.load, workers);

@@ -310,6 +310,11 @@ void DiskCache::Drop(const std::string& key) {
 
 std::int64_t DiskCache::largest() const { return limit_bytes_ / kLargestShare; }
 
+bool DiskCache::Has(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  return by_key_.contains(key);
+}
+
 bool DiskCache::Takes(std::size_t bytes) const {
   return !folder_.empty() && std::cmp_less_equal(sizeof(Header) + bytes, largest());
 }

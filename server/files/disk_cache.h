@@ -44,6 +44,8 @@ class DiskCache {
   void Put(const std::string& key, const std::shared_ptr<const std::string>& bytes);
   // What was kept is not what its name says: the next Put replaces it. Counts as failed.
   void Drop(const std::string& key);
+  // Whether it is there. Reads nothing, and counts as no look for it.
+  [[nodiscard]] bool Has(const std::string& key) const;
   // Whether so many bytes would be kept.
   [[nodiscard]] bool Takes(std::size_t bytes) const;
   [[nodiscard]] DiskCacheStats stats() const;

@@ -72,13 +72,20 @@ std::string_view AuthorityOf(std::string_view url) {
   return url.substr(0, url.find('/'));
 }
 
+// Into a tab of its own: a frame in a page navigates too.
+bool FollowsLink(const HttpRequest& request) {
+  const std::string to = LowerAscii(request.Field("sec-fetch-dest"));
+  return LowerAscii(request.Field("sec-fetch-mode")) == "navigate" &&
+         (to.empty() || to == "document");
+}
+
 // The page that has a browser ask, as its Origin ("null" where it hides that), or of pictures and
 // other elements, which have none, as the Referer. Empty: none that can be told, or who is led to
 // see the answer by a link.
 std::string PageOf(const HttpRequest& request, std::string_view site) {
   const std::string_view origin = request.Field("origin");
   if (!origin.empty()) return LowerAscii(origin);
-  if (site != "cross-site" || LowerAscii(request.Field("sec-fetch-mode")) == "navigate") return {};
+  if (site != "cross-site" || FollowsLink(request)) return {};
   const std::string_view referer = request.Field("referer");
   return referer.empty() ? "null" : LowerAscii(referer);
 }

@@ -29,6 +29,10 @@ std::shared_ptr<const SourceIndex> KeptIndexes::Find(const std::string& identity
   return nullptr;
 }
 
+bool KeptIndexes::Has(const std::string& identity, int audio_track) const {
+  return disk_ != nullptr && disk_->Has(KeyOf(identity, audio_track));
+}
+
 void KeptIndexes::Keep(const std::string& identity, int audio_track, const SourceIndex& index) {
   const std::size_t packets = index.video.size() + index.audio.size();
   if (disk_ == nullptr || !disk_->Takes(packets * kLeastPacketBytes)) return;

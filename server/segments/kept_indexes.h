@@ -26,6 +26,8 @@ class KeptIndexes {
   // `identity` of the movie and of the texts beside it; `fd` of the movie. Null when there is none.
   std::shared_ptr<const SourceIndex> Find(const std::string& identity, int audio_track, UniqueFd fd,
                                           const std::stop_token& stop);
+  // Whether there is one, which may yet turn out to be of no use. Reads nothing.
+  [[nodiscard]] bool Has(const std::string& identity, int audio_track) const;
   void Keep(const std::string& identity, int audio_track, const SourceIndex& index);
 
  private:

@@ -296,9 +296,11 @@ bool MovieShelf::ReadsWhole(const std::string& path, const TargetRequest& reques
   auto opened = Open(path);
   if (!opened.ok()) return true;
   LookBeside(path, *opened);
+  const int audio_track = request.audio.first;
+  if (kept_.Has(LastingIdentity(*opened), audio_track)) return false;
   const MutexLock lock(mutex_);
   return std::ranges::none_of(files_, [&](const auto& file) {
-    return file->identity() == opened->identity && file->audio_track() == request.audio.first &&
+    return file->identity() == opened->identity && file->audio_track() == audio_track &&
            file->footprint_bytes() > 0;
   });
 }

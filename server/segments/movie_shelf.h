@@ -102,8 +102,8 @@ class MovieShelf {
 
   // The plan of a movie for this request if it is known: no movie is read, only looked at.
   Result<std::optional<Shelved>> Known(const std::string& path, const RequestParams& params);
-  // Whether a plan for this is made by reading the movie to its end: its index is not known, or
-  // there may be no script of the text that is to be drawn. Looks at it, reads nothing.
+  // Whether a plan for this is made by reading the movie to its end: its index is neither known nor
+  // kept, or there may be no script of the text that is to be drawn. Looks at it, reads nothing.
   bool ReadsWhole(const std::string& path, const TargetRequest& request);
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,

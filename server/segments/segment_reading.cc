@@ -93,10 +93,10 @@ void SegmentService::ReadSounds(const std::string& key, const Shelved& movie,
       AddTask(TaskPool::kAnswering, AnswerTask(other));
     }
   }
-  // Not looked at again: a track that cannot be played is never known.
-  for (const Waiting& each : same) {
-    sounds.ok() ? AnswerText(movie, each, ask, *sounds) : Reply(each, sounds.error());
-  }
+  // Not looked at again: a track that cannot be played is never known. One text for all of them.
+  const Result<MediaPart> part =
+      sounds.ok() ? TextPart(*movie.movie, ask.name, *sounds) : Result<MediaPart>(sounds.error());
+  for (const Waiting& each : same) ReplyText(each, ask, part);
 }
 
 Result<std::vector<SoundOf>> SegmentService::SoundsOf(const Shelved& movie, const Waiting& waiting,

@@ -243,7 +243,10 @@ void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const A
 
 void SegmentService::AnswerText(const Shelved& shelved, const Waiting& waiting, const Ask& ask,
                                 const std::vector<SoundOf>& sounds) {
-  auto part = TextPart(*shelved.movie, ask.name, sounds);
+  ReplyText(waiting, ask, TextPart(*shelved.movie, ask.name, sounds));
+}
+
+void SegmentService::ReplyText(const Waiting& waiting, const Ask& ask, Result<MediaPart> part) {
   // Without a version in it, an address is that of another file's part one day.
   if (part.ok() && ask.parsed.version.empty()) part->max_age_seconds = 0;
   if (part.ok() && NamesTag(waiting.request.if_none_match, part->etag)) {

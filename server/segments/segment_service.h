@@ -133,6 +133,7 @@ class SegmentService {
                                         const Ask& ask);
   void AnswerText(const Shelved& movie, const Waiting& waiting, const Ask& ask,
                   const std::vector<SoundOf>& sounds = {});
+  void ReplyText(const Waiting& waiting, const Ask& ask, Result<MediaPart> part);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   [[nodiscard]] std::size_t WaitingIn(const std::string& folder) const GOPMILL_REQUIRES(mutex_);
   // Puts the request to those who wait for the segment of this key.

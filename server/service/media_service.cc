@@ -2,6 +2,7 @@
 #include "server/service/media_service.h"
 
 #include <algorithm>
+#include <fstream>
 #include <span>
 #include <utility>
 #include <vector>
@@ -261,6 +262,8 @@ void MediaService::Reload(const ServerConfig& config) {
 }
 
 void MediaService::FitWorkers(const CgroupPaths& cgroup) {
+  // Without a file descriptor for it nothing is known; that is no quota less.
+  if (!std::ifstream(cgroup.membership)) return;
   Scheduler& scheduler = engine_->scheduler();
   const int started = scheduler.worker_count();
   // Files are read without the lock, which what answers clients takes, too.

@@ -207,7 +207,7 @@ Duration MediaService::OpeningWaits() const {
 
 // A machine that does not keep up shall drop what is old, not collect it.
 void MediaService::MakeLive(SessionSpec& spec) const {
-  spec.limits.window_units = engine_->scheduler().worker_count() + 2;
+  spec.limits.window_units = engine_->scheduler().in_service() + 2;
   spec.real_time = true;
   spec.live = true;
 }

@@ -179,7 +179,7 @@ Status StreamSession::SubmitInTurn(RateGate::Waiting ready) {
 }
 
 Status StreamSession::SubmitKept() {
-  while (!kept_.empty() && jobs_out_ < UnitsOut(scheduler_.worker_count())) {
+  while (!kept_.empty() && jobs_out_ < UnitsOut(scheduler_.in_service())) {
     GOPMILL_RETURN_IF_ERROR(Submit(std::move(kept_.extract(kept_.begin()).mapped())));
   }
   return OkStatus();
@@ -190,7 +190,7 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
   const auto record = records_.find(unit->spec.index);
   GOPMILL_CHECK(record != records_.end());
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
-  const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
+  const bool hurry = unit->spec.index.value == 0 || scheduler_.in_service() == 1;
   const Effort effort = degradation_.ForUnit(unit->spec.gop_frame(), unit->spec.ends_gop);
   const TimePoint ordered = SteadyNow();
   {

@@ -110,10 +110,12 @@ def a_library_that_is_gone_is_no_empty_one(folder):
 
 
 def a_start_without_rights_says_what_would_be_right(folder):
-    """As a user that may not read the folder; root may read all. Of a copy of the program: the build may be where nobody
-    else may go, and root's umask may keep it to itself."""
-    program = shutil.copy(PROGRAM, folder)
-    os.chmod(program, 0o755)
+    """As a user that may not read the folder; root may read all, so is another one for this. For that one of a copy of the
+    program: the build may be where nobody else may go, and root's umask may keep it to itself."""
+    program = PROGRAM
+    if os.geteuid() == 0:
+        program = shutil.copy(PROGRAM, folder)
+        os.chmod(program, 0o755)
     library = Path(folder, "closed")
     library.mkdir(mode=0o700)
     nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}

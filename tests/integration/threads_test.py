@@ -95,7 +95,10 @@ def processors_taken(folder, codec):
 
 
 def one_worker_takes_one_processor(folder):
-    """An encoder may have more threads: they share the processor of their worker."""
+    """An encoder may have more threads: they share the processor of their worker. It takes two to tell."""
+    if os.cpu_count() < 2 or not Path("/proc/self/schedstat").exists():
+        print("not told: one processor, or a kernel that does not count")
+        return
     for codec in CODECS:
         taken = processors_taken(folder, codec)
         check(taken <= 1 + BESIDE, f"{codec}: one worker takes {taken:.2f} processors")
@@ -109,7 +112,7 @@ def one_stream_has_all_workers(folder):
 
 def others_are_answered(folder):
     """While all workers have work for minutes. One that waited for a worker would have its answer when a unit is done."""
-    with Server("movies/files", "--segment-cache", folder) as server:
+    with Server("movies/files", "--segment-cache", folder, "--workers", "2") as server:
         streams = [threading.Thread(target=server.get, args=(f"/v1/transcode/modern-720p.mp4?{QUERY}",), daemon=True) for _ in range(8)]
         for stream in streams:
             stream.start()

@@ -3,6 +3,7 @@
 // As many workers get units as the settings and the control group say now.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -11,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "scheduler/topology_hwloc.h"
 #include "server/service/media_service.h"
 #include "tests/integration/end_sink.h"
 
@@ -34,14 +34,33 @@ void ExpectInService(const MediaService& service, const std::vector<bool>& expec
   EXPECT_EQ(InService(service), expected);
 }
 
-// The files of a control group that allows so much CPU time.
-CgroupPaths CgroupOf(const std::string& cpu_max) {
-  const std::filesystem::path top = std::filesystem::path(testing::TempDir()) / "service-cgroup";
-  std::filesystem::create_directories(top / "root/a");
-  std::ofstream(top / "membership") << "0::/a\n";
-  std::ofstream(top / "root/a/cpu.max") << cpu_max << "\n";
-  return {.membership = top / "membership", .root = top / "root"};
-}
+// The files of a control group.
+class TestCgroup {
+ public:
+  TestCgroup() {
+    std::string name = testing::TempDir() + "/cgroup-XXXXXX";
+    GOPMILL_CHECK(mkdtemp(name.data()) != nullptr);
+    top_ = name;
+    std::filesystem::create_directories(top_ / "root/a");
+    Write("membership", "0::/a");
+  }
+  ~TestCgroup() { std::filesystem::remove_all(top_); }
+  TestCgroup(const TestCgroup&) = delete;
+  TestCgroup& operator=(const TestCgroup&) = delete;
+
+  // It allows so much CPU time from now on.
+  [[nodiscard]] CgroupPaths With(const std::string& cpu_max) const {
+    Write("root/a/cpu.max", cpu_max);
+    return {.membership = top_ / "membership", .root = top_ / "root"};
+  }
+
+ private:
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream file(top_ / name);
+    GOPMILL_CHECK(static_cast<bool>(file << text << std::endl));
+  }
+  std::filesystem::path top_;
+};
 
 // What is promised to live streams is less then, too.
 double PromisedCores(const MediaService& service) {
@@ -52,17 +71,18 @@ double PromisedCores(const MediaService& service) {
 }
 
 TEST(WorkersInService, AreAsManyAsTheQuotaAllows) {
-  const std::size_t cpus = DiscoverTopology({}).value().pus().size();
-  if (cpus < 2) GTEST_SKIP() << "one CPU";
   ServerConfig config;
   config.library = "movies/files";
   const auto service = MediaService::Create(config).value();
-  service->FitWorkers(CgroupOf("max 100000"));
+  const std::size_t cpus = InService(*service).size();
+  if (cpus < 2) GTEST_SKIP() << "one CPU, or time for one";
+  const TestCgroup cgroup;
+  service->FitWorkers(cgroup.With("max 100000"));
   ExpectInService(*service, std::vector<bool>(cpus, true));
   const double promised = PromisedCores(*service);
   EXPECT_EQ(promised, static_cast<double>(cpus));
 
-  service->FitWorkers(CgroupOf("90000 100000"));
+  service->FitWorkers(cgroup.With("90000 100000"));
   std::vector<bool> one(cpus, false);
   one[0] = true;
   ExpectInService(*service, one);
@@ -71,7 +91,9 @@ TEST(WorkersInService, AreAsManyAsTheQuotaAllows) {
   ASSERT_TRUE(service->OpenStream("ref-talk.mpg", kSmall, std::make_unique<EndSink>(ended)).ok());
   EXPECT_EQ(ended.get_future().get().measures.at("frames"), "45");
 
-  service->FitWorkers(CgroupOf("max 100000"));
+  service->FitWorkers({.membership = "/does/not/exist", .root = "/"});  // nothing is known
+  ExpectInService(*service, one);
+  service->FitWorkers(cgroup.With("max 100000"));
   ExpectInService(*service, std::vector<bool>(cpus, true));
   EXPECT_EQ(PromisedCores(*service), promised);
 }
@@ -84,7 +106,7 @@ TEST(WorkersInService, AReloadTakesNoMoreThanWereStarted) {
   config.scheduler.workers = 1;
   service->Reload(config);
   ExpectInService(*service, {true, false});
-  service->FitWorkers(CgroupOf("max 100000"));  // the setting counts, not the quota
+  service->FitWorkers(TestCgroup().With("max 100000"));  // the setting counts, not the quota
   ExpectInService(*service, {true, false});
   config.scheduler.workers = 5;
   service->Reload(config);

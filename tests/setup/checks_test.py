@@ -226,6 +226,7 @@ class Commits(TreeTest):
     def test_no_sources_are_not_formatted(self):
         code, output = self.problems(tool="check_format")
         self.assertEqual(code, 2, output)
+        self.assertIn("no sources", output)
 
 
 class Packages(unittest.TestCase):
