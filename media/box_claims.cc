@@ -167,6 +167,7 @@ void BoxClaims::BeginBox(std::uint32_t name, std::uint64_t end) {
   }
   leaf_end_ = end;
   leaf_searched_ = name == Fourcc("stsd");
+  leaf_has_movie_ = false;
   last_ = 0;
   if (at_ >= end) EndLeaf();
 }
@@ -196,13 +197,22 @@ void BoxClaims::SeeLeaf(std::uint8_t byte) {
   if (leaf_searched_) {
     last_ = last_ << 8U | byte;
     const auto size = static_cast<std::uint32_t>(last_ >> 32U);
-    Note(static_cast<std::uint32_t>(last_));
-    Match(size > 8 ? size - 8 : kALot, static_cast<std::uint32_t>(last_));
+    const auto name = static_cast<std::uint32_t>(last_);
+    Note(name);
+    NoteInEntry(name);
+    Match(size > 8 ? size - 8 : kALot, name);
   } else if (fields_.empty() && tables_.empty()) {
     skip_to_ = std::exchange(leaf_end_, 0);
     return;
   }
   if (at_ >= leaf_end_) EndLeaf();
+}
+
+// FFmpeg reads the tracks of a header in there as well, each with tables of its own, which are not
+// told apart here. Without one around it a track is passed over, and these letters may be text.
+void BoxClaims::NoteInEntry(std::uint32_t name) {
+  if (IsMovie(name)) leaf_has_movie_ = true;
+  if (leaf_has_movie_ && name == Fourcc("trak")) listed_ = kALot;
 }
 
 // FFmpeg would read over the end of a box that is too small for what it should have. Sample entries

@@ -106,6 +106,7 @@ class BoxClaims {
   void SeeHeader(std::uint8_t byte);
   void EndHeader();
   void Note(std::uint32_t name);
+  void NoteInEntry(std::uint32_t name);
   void NoteFragment(bool at_the_top, bool known);
   [[nodiscard]] std::uint64_t Tracks() const;
   void SeeMeta(std::uint8_t byte);
@@ -137,9 +138,10 @@ class BoxClaims {
   std::uint64_t indexed_ = 0;  // rows of indexes
   IndexPlaces places_;
   // Where it is, in bytes that were pushed: the boxes around it, what is skipped, and the end of a
-  // box that is read itself (0 = none); of that, whether names are looked for at each byte.
+  // box that is read itself (0 = none); of that, whether names are looked for at each byte, and one
+  // of a header has been found.
   std::uint64_t at_ = 0, skip_to_ = 0, leaf_end_ = 0;
-  bool leaf_searched_ = false;
+  bool leaf_searched_ = false, leaf_has_movie_ = false;
   std::vector<Open> open_;
   std::array<std::uint8_t, 16> header_{};
   std::size_t header_have_ = 0;

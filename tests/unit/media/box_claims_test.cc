@@ -269,6 +269,25 @@ TEST(BoxClaims, IsNotDeceivedByATrackInATrack) {
   EXPECT_TRUE(TooMany(Movie(TrackBox("soun", cut) + Pictures(1))));
 }
 
+// FFmpeg takes a header in a sample entry for one, with its tracks.
+TEST(BoxClaims, TakesNoTracksInASampleEntry) {
+  constexpr std::uint32_t kEach = 1'000'000;
+  std::string tracks;
+  for (int i = 0; i < 20; ++i) tracks += Box("trak", Handler("vide") + Tables(kEach));
+  const std::string picture =
+      std::string(24, '\0') + Big(64, 2) + Big(64, 2) + std::string(50, '\0');
+  const auto movie = [&](const std::string& inner) {
+    const std::string entries = Box("stsd", Join({0, 1}) + Box("mp4v", picture + inner));
+    return Movie(Box("trak", Handler("vide") + entries + Tables(kEach)));
+  };
+  for (const std::string name : {"moov", "hoov"}) {
+    const std::string head = Box("mvhd", std::string(100, '\0'));
+    EXPECT_TRUE(TooMany(movie(Box(name, head + tracks)))) << name;
+    EXPECT_TRUE(TooMany(movie(LongBox(name, head + tracks)), 1)) << name;
+  }
+  EXPECT_FALSE(TooMany(movie(Box("name", "Autotrak")))) << "text";
+}
+
 // What FFmpeg passes over says nothing of a track, and ends none.
 TEST(BoxClaims, KeepsTracksApart) {
   const std::string single = Box("stts", Join({0, 1, kMany, 1})) +
