@@ -85,7 +85,7 @@ struct AudioGrid {
   [[nodiscard]] std::int64_t TimeOf(std::int64_t packet) const;
 };
 
-// `samples` > 0. Never an empty segment.
+// `samples` > 0, and not those of more than kMaxSegments. Never an empty segment.
 AudioGrid CutAudio(const SegmentGrid& video, double seconds, int rate, int frame_size, int priming,
                    std::int64_t samples);
 

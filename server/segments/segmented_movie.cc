@@ -43,6 +43,13 @@ std::string AudioIdentity(const Target& t, const SegmentRequest& request, const 
                      request.segment_seconds, samples);
 }
 
+// Sound counts as well: one packet of it may claim to lie thousands of years behind the others.
+Status CheckCount(double seconds, double segment_seconds) {
+  if (seconds / segment_seconds <= static_cast<double>(kMaxSegments)) return OkStatus();
+  return InvalidArgument("segment", "The source is too long for so short segments.",
+                         "at most 500000 segments");
+}
+
 class Planner {
  public:
   Planner(std::shared_ptr<const SourceIndex> index, const SegmentRequest& request,
@@ -117,11 +124,8 @@ Status Planner::Cut(const Target& target) {
     return InvalidArgument("start", "There is no picture in this part of the source.",
                            "a start before its last picture");
   }
-  if (static_cast<double>(frames) / target.fps.ToDouble() / request_.segment_seconds >
-      static_cast<double>(kMaxSegments)) {
-    return InvalidArgument("segment", "The source is too long for so short segments.",
-                           "at most 500000 segments");
-  }
+  const double seconds = static_cast<double>(frames) / target.fps.ToDouble();
+  GOPMILL_RETURN_IF_ERROR(CheckCount(seconds, request_.segment_seconds));
   movie_->segments = CutSegments(*index_, grid_, request_.segment_seconds, frames);
   return OkStatus();
 }
@@ -208,6 +212,8 @@ Status Planner::AddAudio(const Target& target) {
   const std::int64_t seen =
       Rescale(video.frames(), video.fps.Inverse(), {1, coding.rate}, Round::kUp);
   const std::int64_t samples = std::max(heard, seen);
+  const double seconds = static_cast<double>(samples) / coding.rate;
+  GOPMILL_RETURN_IF_ERROR(CheckCount(seconds, request_.segment_seconds));
   AudioRendition rendition;
   rendition.target = target;
   rendition.start = movie_->zero;

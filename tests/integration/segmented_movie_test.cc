@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,27 @@ TEST(SegmentedMovie, APartHasThePicturesThatTheStreamHas) {
     EXPECT_EQ((*segmented)->segments.frames(), units.back()->spec.end_frame)
         << duration << " s from " << start << " s on";
   }
+}
+
+std::shared_ptr<SourceIndex> IndexOf(const std::string& name) {
+  const auto index = IndexSource(UniqueFd(open(MoviePath(name).c_str(), O_RDONLY | O_CLOEXEC)), {});
+  EXPECT_TRUE(index.ok());
+  return std::make_shared<SourceIndex>(**index);
+}
+
+Result<std::shared_ptr<const SegmentedMovie>> Planned(std::shared_ptr<const SourceIndex> index) {
+  const auto request = ParseSegmentParams({}, {});
+  EXPECT_TRUE(request.ok());
+  return PlanMovie(std::move(index), *request, {}, {}, nullptr);
+}
+
+TEST(SegmentedMovie, SoundThatClaimsToGoOnForEverIsRefused) {
+  const auto index = IndexOf("sync-720p.mp4");
+  index->audio.back().position = std::int64_t{48'000} * 10'000'000'000;
+  const auto movie = Planned(index);
+  ASSERT_FALSE(movie.ok());
+  EXPECT_EQ(movie.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(movie.error().parameter, "segment");
 }
 
 }  // namespace
