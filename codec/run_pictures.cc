@@ -186,8 +186,7 @@ std::size_t RunPictures::footprint_bytes() const {
   std::size_t sum = 0;
   for (const Leg& leg : legs_) {
     if (leg.decoder) sum += leg.decoder->footprint_bytes();
-    for (const av::Packet& packet : leg.unread)
-      sum += static_cast<std::size_t>(packet->size + kPacketOverhead);
+    for (const av::Packet& packet : leg.unread) sum += HeldBytes(*packet);
   }
   return sum;
 }

@@ -17,7 +17,7 @@ namespace {
 std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>& before,
                                          const std::shared_ptr<const UnitInput>& unit) {
   auto after = before ? std::make_shared<RunHistory>(*before) : std::make_shared<RunHistory>();
-  after->bytes += unit->bytes() + unit->packets.size() * kPacketOverhead;
+  after->bytes += HeldBytes(unit->packets);
   after->complete = after->complete && after->bytes <= kMaxRunHistoryBytes &&
                     after->units.size() < kMaxRunHistoryUnits;
   if (after->complete) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "media/held_bytes.h"
 #include "media/resolve_target.h"
 
 namespace gopmill {
@@ -17,11 +18,6 @@ constexpr std::int64_t kMaxEarlyAudioBytes = 16 << 20;
 // Of a packet of sound, for the repair of times.
 std::size_t TrackOf(const AVPacket& sound) {
   return kAudioTrack + static_cast<std::size_t>(sound.stream_index);
-}
-
-// What it takes while it is held.
-std::size_t HeldBytes(const AVPacket& packet) {
-  return static_cast<std::size_t>(packet.size + kPacketOverhead);
 }
 
 bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {

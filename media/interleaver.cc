@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "media/held_bytes.h"
 
 namespace gopmill {
 namespace {
@@ -13,10 +14,6 @@ bool Before(std::int64_t a, Rational at, std::int64_t b, Rational bt) {
   const auto left = static_cast<internal::Int128>(a) * at.num * bt.den;
   const auto right = static_cast<internal::Int128>(b) * bt.num * at.den;
   return left < right;
-}
-
-std::size_t PayloadOf(const AVPacket& packet) {
-  return packet.size > 0 ? static_cast<std::size_t>(packet.size) : 0;
 }
 
 }  // namespace
@@ -30,7 +27,8 @@ Interleaver::Interleaver(std::vector<Rational> time_bases) : tracks_(time_bases.
 
 void Interleaver::Push(std::size_t track, av::Packet packet) {
   GOPMILL_CHECK(track < tracks_.size() && packet != nullptr && !tracks_[track].ended);
-  bytes_ += PayloadOf(*packet);
+  bytes_ += HeldBytes(*packet);
+  ++waiting_;
   const std::int64_t place = std::max(packet->dts, tracks_[track].promise.value_or(packet->dts));
   tracks_[track].packets.push_back({place, std::move(packet)});
 }
@@ -72,7 +70,8 @@ std::optional<std::pair<std::size_t, av::Packet>> Interleaver::Pop() {
     if (!certain) continue;
     av::Packet packet = std::move(track.packets.front().packet);
     track.packets.pop_front();
-    bytes_ -= PayloadOf(*packet);
+    bytes_ -= HeldBytes(*packet);
+    --waiting_;
     return std::pair(candidate, std::move(packet));
   }
   return std::nullopt;

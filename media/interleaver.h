@@ -19,6 +19,7 @@
 
 #include "base/rational.h"
 #include "media/av_ptr.h"
+#include "media/held_bytes.h"
 
 namespace gopmill {
 
@@ -36,8 +37,10 @@ class Interleaver {
   // The next packet of the merged sequence, if it is certain.
   std::optional<std::pair<std::size_t, av::Packet>> Pop();
 
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }  // payload waiting
-  [[nodiscard]] bool drained() const;                         // all tracks ended, nothing waiting
+  // What waits: HeldBytes, and the payload in them.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t payload() const { return bytes_ - waiting_ * kPacketOverhead; }
+  [[nodiscard]] bool drained() const;  // all tracks ended, nothing waiting
   [[nodiscard]] bool drained(std::size_t track) const;
 
  private:
@@ -55,7 +58,7 @@ class Interleaver {
                                    Rational time_base, std::size_t than) const;
   std::vector<Track> tracks_;
   bool merging_ = true;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, waiting_ = 0;  // of packets that wait; their number
 };
 
 }  // namespace gopmill

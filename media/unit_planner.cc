@@ -95,7 +95,7 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
     if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();
     bytes_since_access_ = 0;
   }
-  bytes_since_access_ += packet.bytes + kPacketOverhead;
+  bytes_since_access_ += HeldBytes(packet.bytes, 1);
   NoteAccess(packet, number);
   if (options_.live) NoteReordering(packet);
   seen_.push_back({packet.pts, packet.bytes});
@@ -112,7 +112,7 @@ void UnitPlanner::OnHidden(const PacketMeta& packet, std::int64_t number) {
     if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();
     bytes_since_access_ = 0;
   }
-  bytes_since_access_ += packet.bytes + kPacketOverhead;
+  bytes_since_access_ += HeldBytes(packet.bytes, 1);
   NoteAccess(packet, number);
 }
 

@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "media/bit_spread.h"
+#include "media/held_bytes.h"
 #include "media/plan.h"
 #include "media/random_access.h"
 
@@ -60,11 +61,6 @@ inline constexpr double kLivePieceSeconds = 1.0 / 15;
 // Packets that must lie behind a split before its unit is emitted: more than any decoder holds back
 // for reordering (16 frames in H.264 and HEVC).
 inline constexpr int kReorderSlack = 20;
-
-// What a packet that is kept takes beside its payload, bytes: FFmpeg's AVPacket, its buffer with
-// the padding, and the rows of those that hold it. A file of 31 KB may list a million pictures of
-// one byte each, which take 1.1 KB each.
-inline constexpr std::int64_t kPacketOverhead = 1024;
 
 // A GOP that takes more bytes than this, compressed and with kPacketOverhead, is not kept for
 // preroll: an open cut behind it is not taken.

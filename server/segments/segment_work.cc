@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "media/digest.h"
-#include "media/unit_planner.h"
+#include "media/held_bytes.h"
 #include "media/unseen_pictures.h"
 #include "server/segments/segment_thumbnails.h"
 
@@ -26,12 +26,22 @@ UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
                      video.budgets.empty() ? 0 : video.budgets[k]);
 }
 
+// `bytes`: HeldBytes.
 Status CheckSize(std::int64_t bytes) {
   if (bytes <= kMaxSegmentInput) return OkStatus();
   return Error{
       .code = Code::kUnsupported,
       .message = "The source has too few key frames: this has to be decoded from too far away.",
-      .accepted = "up to 256 MiB from a key frame to the end of a segment or sheet"};
+      .accepted =
+          "up to 256 MiB from a key frame to the end of a segment or sheet, with 1 KiB for "
+          "each picture"};
+}
+
+Status CheckSoundSize(std::int64_t bytes) {
+  if (bytes <= kMaxSegmentInput) return OkStatus();
+  return Error{.code = Code::kUnsupported,
+               .message = "The source has too much sound for one segment.",
+               .accepted = "up to 256 MiB in a segment, with 1 KiB for each packet"};
 }
 
 // Without what `shown`, of `plan`, does not need, unless that is empty.
@@ -86,20 +96,23 @@ std::vector<ThumbnailRun> RunsOf(const SegmentedMovie& movie, const PartName& na
 }
 
 std::int64_t UnitBytes(const UnitSpec& spec) {
-  return spec.source_bytes + (spec.end_packet - spec.first_packet) * kPacketOverhead;
+  return HeldBytes(spec.source_bytes, spec.end_packet - spec.first_packet);
 }
 
-std::int64_t SoundBytes(const SegmentedMovie& movie, const PartName& name) {
+PacketRange SoundRange(const SegmentedMovie& movie, const PartName& name) {
   const AudioRendition& audio = *movie.audio;
-  const PacketRange range = AudioPackets(*movie.index, audio.grid, audio.start, name.number);
-  return range.bytes + (range.end - range.first) * kPacketOverhead;
+  return AudioPackets(*movie.index, audio.grid, audio.start, name.number);
+}
+
+std::int64_t SoundBytes(const PacketRange& range) {
+  return HeldBytes(range.bytes, range.end - range.first);
 }
 
 Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
   const std::vector<ThumbnailRun> runs = RunsOf(*work.movie, work.name);
   const StreamPlan& plan = PlanOfRuns(*work.movie, work.name);
   std::int64_t bytes = 0;
-  for (const ThumbnailRun& run : runs) bytes += run.unit.source_bytes;
+  for (const ThumbnailRun& run : runs) bytes += UnitBytes(run.unit);
   GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
   for (const ThumbnailRun& run : runs) {
     GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(*work.movie->index, plan, run.unit,
@@ -127,8 +140,10 @@ std::int64_t SegmentWork::frames() const {
   return sum;
 }
 
-std::int64_t WorkBytes(const SegmentedMovie& movie, const PartName& name) {
-  if (name.track == PartTrack::kAudio) return SoundBytes(movie, name);
+namespace {
+
+std::int64_t BytesToRead(const SegmentedMovie& movie, const PartName& name) {
+  if (name.track == PartTrack::kAudio) return SoundBytes(SoundRange(movie, name));
   if (name.track != PartTrack::kThumbnails && name.track != PartTrack::kStills) {
     return UnitBytes(PictureUnit(movie, name));
   }
@@ -137,14 +152,20 @@ std::int64_t WorkBytes(const SegmentedMovie& movie, const PartName& name) {
   return sum;
 }
 
+}  // namespace
+
+std::int64_t WorkBytes(const SegmentedMovie& movie, const PartName& name) {
+  const std::int64_t bytes = BytesToRead(movie, name);
+  return bytes <= kMaxSegmentInput ? bytes : 0;
+}
+
 Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
                                     const PartName& name, SegmentReader& reader) {
   SegmentWork work{
       .movie = std::move(movie), .name = name, .unit = nullptr, .runs = {}, .packets = {}};
   if (name.track == PartTrack::kAudio) {
-    const AudioRendition& audio = *work.movie->audio;
-    const PacketRange range =
-        AudioPackets(*work.movie->index, audio.grid, audio.start, name.number);
+    const PacketRange range = SoundRange(*work.movie, name);
+    GOPMILL_RETURN_IF_ERROR(CheckSoundSize(SoundBytes(range)));
     GOPMILL_ASSIGN_OR_RETURN(work.packets, reader.ReadAudio(range.first, range.end));
     return work;
   }
@@ -153,7 +174,7 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
     return work;
   }
   const UnitSpec spec = PictureUnit(*work.movie, name);
-  GOPMILL_RETURN_IF_ERROR(CheckSize(spec.source_bytes));
+  GOPMILL_RETURN_IF_ERROR(CheckSize(UnitBytes(spec)));
   const StreamPlan& plan = *RenditionOf(*work.movie, name).plan;
   GOPMILL_ASSIGN_OR_RETURN(work.unit, ReadUnit(*work.movie->index, plan, spec,
                                                ShownFrom(*work.movie, name, spec), reader));

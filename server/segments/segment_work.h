@@ -20,7 +20,8 @@
 
 namespace gopmill {
 
-// Compressed packets of one segment or sheet; a source that needs more is refused.
+// Compressed packets of one segment or sheet, with kPacketOverhead for each; a source that needs
+// more is refused.
 inline constexpr std::int64_t kMaxSegmentInput = std::int64_t{256} << 20U;
 
 struct SegmentWork {
@@ -36,7 +37,7 @@ struct SegmentWork {
   [[nodiscard]] std::int64_t frames() const;  // to be made; 0 for sound
 };
 
-// What the packets that ReadSegmentWork reads take in memory. Reads nothing.
+// What the packets that ReadSegmentWork reads take in memory: none where it refuses. Reads nothing.
 std::int64_t WorkBytes(const SegmentedMovie& movie, const PartName& name);
 
 // The part exists in the movie. kUnsupported beyond kMaxSegmentInput, errors of the reader.

@@ -140,7 +140,7 @@ void IngestLoop::PostAudio(std::size_t sound, std::vector<av::Packet> packets) {
   if (packets.empty()) return;
   AudioCoded coded{.sound = sound, .packets = std::move(packets)};
   for (const auto& each : sounds_) coded.filled_seconds += each->filled_seconds();
-  sound_bytes_ += BytesOf(coded);
+  sound_bytes_ += HeldBytes(coded.packets);
   mailbox_.PostAudio(std::move(coded));
 }
 
@@ -248,8 +248,8 @@ WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan, std::size_
   const double coded = unit.spec.budget_bps > 0
                            ? static_cast<double>(unit.spec.budget_bps) / 8.0 * seconds
                            : pixels * BytesPerPixel(plan.target);
-  const std::size_t packets = unit.bytes() + unit.packets.size() * kPacketOverhead;
-  WindowShare share{.bytes = packets + static_cast<std::size_t>(coded) + sound, .sound = sound};
+  WindowShare share{.bytes = HeldBytes(unit.packets) + static_cast<std::size_t>(coded) + sound,
+                    .sound = sound};
   if (plan.low_delay) {
     share.thousandths =
         std::max(1, static_cast<int>(std::lround(1000 * seconds / kLiveUnitSeconds)));

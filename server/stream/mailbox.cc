@@ -3,13 +3,9 @@
 
 #include <utility>
 
-namespace gopmill {
-std::size_t BytesOf(const AudioCoded& audio) {
-  std::size_t sum = 0;
-  for (const av::Packet& packet : audio.packets) sum += static_cast<std::size_t>(packet->size);
-  return sum;
-}
+#include "media/held_bytes.h"
 
+namespace gopmill {
 Mailbox::Mailbox(std::size_t window_bytes, int window_units)
     : window_bytes_(window_bytes), window_thousandths_(1000 * window_units) {}
 
@@ -22,7 +18,7 @@ void Mailbox::Post(Letter letter) {
 }
 
 void Mailbox::PostAudio(AudioCoded audio) {
-  const std::size_t bytes = BytesOf(audio);
+  const std::size_t bytes = HeldBytes(audio.packets);
   {
     const MutexLock lock(mutex_);
     while (!closed_ && audio_bytes_ > kMaxAudioBytes) audio_taken_.Wait(mutex_);
@@ -65,7 +61,7 @@ std::optional<Letter> Mailbox::Take(std::chrono::milliseconds timeout) {
   Letter letter = std::move(letters_.front());
   letters_.pop_front();
   if (const auto* audio = std::get_if<AudioCoded>(&letter)) {
-    audio_bytes_ -= BytesOf(*audio);
+    audio_bytes_ -= HeldBytes(audio->packets);
     audio_taken_.NotifyOne();
   }
   return letter;

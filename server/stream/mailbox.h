@@ -66,7 +66,6 @@ struct AudioCoded {
   std::vector<av::Packet> packets;
   double filled_seconds = 0;  // of it all so far: silence where the source had no sound
 };
-[[nodiscard]] std::size_t BytesOf(const AudioCoded& audio);
 struct IngestEnded {
   EndOfSource source;
   std::int64_t audio_damaged = 0;

@@ -21,6 +21,8 @@ constexpr double kInterleaveSlackSeconds = 1.0;
 // usual length is read, in proportion for longer ones, up to a limit that many tracks alone pass.
 constexpr std::size_t kMaxSoundAhead = std::size_t{16} << 20U;
 constexpr std::size_t kMaxSoundOfLongUnits = std::size_t{256} << 20U;
+// And so many packets of each, however small: forty minutes of those of 20 ms behind one picture.
+constexpr std::size_t kMaxSoundPackets = 120'000;
 constexpr Rational k90kHz{1, 90'000};
 // Flags of our own on a packet that has left the reorderer; taken off before muxing.
 constexpr std::int64_t kLastOfPiece = 1, kLastOfGop = 2;
@@ -151,12 +153,17 @@ Status OutputChain::OnAudio(AudioCoded audio, std::size_t window_sound) {
   GOPMILL_RETURN_IF_ERROR(Drain());
   // Sound of units in the window waits for workers, not for the source: the window bounds it.
   const std::size_t most = MostSoundAhead();
-  if (interleaver_->bytes() <= window_sound + most) return OkStatus();
+  const std::size_t held = most + sounds_.size() * kMaxSoundPackets * kPacketOverhead;
+  if (interleaver_->payload() <= window_sound + most &&
+      interleaver_->bytes() <= window_sound + held) {
+    return OkStatus();
+  }
   const std::size_t mebibytes = (most >> 20U) / sounds_.size();
   return Error{.code = Code::kUnsupported,
                .message = "The source's sound and pictures lie too far apart to be put together.",
-               .accepted = "up to " + std::to_string(mebibytes) +
-                           " MiB of coded sound, for each of its tracks, without a picture"};
+               .accepted = "up to " + std::to_string(mebibytes) + " MiB of coded sound, and " +
+                           std::to_string(kMaxSoundPackets) +
+                           " packets, for each of its tracks, without a picture"};
 }
 
 Status OutputChain::OnRead(double seconds) {

@@ -44,7 +44,7 @@ class OutputChain {
   // `size`: of the pictures that were ordered. All units of one size must have the same parameter
   // sets.
   Status OnUnitEnd(UnitIndex unit, const UnitStats& stats, Size size);
-  // `window_sound`: bytes of it that came with the units in the window.
+  // `window_sound`: HeldBytes of it that came with the units in the window.
   Status OnAudio(AudioCoded audio, std::size_t window_sound);
   // The source has been read up to `seconds` of the output clock: sound before that minus the slack
   // of the container's interleaving has been seen.

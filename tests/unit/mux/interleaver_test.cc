@@ -90,14 +90,16 @@ TEST(InterleaverTest, ATrackThatEndedHoldsNobodyUp) {
   EXPECT_TRUE(interleaver.drained());
 }
 
-TEST(InterleaverTest, CountsThePayloadThatWaits) {
+TEST(InterleaverTest, CountsWhatWaits) {
   Interleaver interleaver({{1, 10}, {1, 10}});
   interleaver.Push(0, At(1, 100));
   interleaver.Push(0, At(2, 30));
-  EXPECT_EQ(interleaver.bytes(), 130U);
+  EXPECT_EQ(interleaver.payload(), 130U);
+  EXPECT_EQ(interleaver.bytes(), 130U + 2 * kPacketOverhead);
   interleaver.End(1);
   EXPECT_TRUE(interleaver.Pop());
-  EXPECT_EQ(interleaver.bytes(), 30U);
+  EXPECT_EQ(interleaver.payload(), 30U);
+  EXPECT_EQ(interleaver.bytes(), 30U + kPacketOverhead);
 }
 
 }  // namespace
