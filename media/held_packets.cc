@@ -29,13 +29,28 @@ bool IsRandomAccess(const AVPacket& packet, const VideoInfo& video) {
   return AccessOf(packet, video) != RandomAccess::kNone;
 }
 
+void HeldPackets::Clear() {
+  held_.clear();
+  payload_ = 0;
+}
+
+void HeldPackets::Add(Kind kind, av::Packet packet) {
+  payload_ += packet->size;
+  held_.push_back({kind, std::move(packet)});
+}
+
 std::int64_t HeldPackets::DropPictures() {
-  return static_cast<std::int64_t>(
-      std::erase_if(held_, [](const Held& h) { return h.kind == Kind::kVideo; }));
+  const auto drops = [this](const Held& h) {
+    if (h.kind != Kind::kVideo) return false;
+    payload_ -= h.packet->size;
+    return true;
+  };
+  return static_cast<std::int64_t>(std::erase_if(held_, drops));
 }
 
 HeldPackets::Kind HeldPackets::Take(AVPacket& packet) {
   const Kind kind = held_.front().kind;
+  payload_ -= held_.front().packet->size;
   av_packet_move_ref(&packet, held_.front().packet.get());
   held_.pop_front();
   return kind;

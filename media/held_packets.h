@@ -24,9 +24,11 @@ class HeldPackets {
   using Kind = PacketSource::ReadState;
 
   [[nodiscard]] bool empty() const { return held_.empty(); }
-  void Clear() { held_.clear(); }
+  [[nodiscard]] std::size_t count() const { return held_.size(); }
+  [[nodiscard]] std::int64_t payload() const { return payload_; }  // bytes
+  void Clear();
   // Behind the others; never kEnd.
-  void Add(Kind kind, av::Packet packet) { held_.push_back({kind, std::move(packet)}); }
+  void Add(Kind kind, av::Packet packet);
   // Drops the pictures, not what comes with them; how many.
   std::int64_t DropPictures();
   // Moves the first one to `packet`. There is one.
@@ -56,6 +58,7 @@ class HeldPackets {
   };
 
   std::deque<Held> held_;  // first out in front
+  std::int64_t payload_ = 0;
 };
 
 // Whether there are closed captions in this picture, or what only fills up their channel.

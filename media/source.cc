@@ -68,6 +68,7 @@ struct Source::Impl {
   // Whether a picture was found that can be decoded on its own; if not, which others are kept.
   enum class Unfound { kAll, kNoPictures };
   Result<bool> ReadAhead(Unfound keeps);
+  [[nodiscard]] bool HoldsEnough() const;
   Status TimeFirstPicture();
   [[nodiscard]] bool EndsEarly() const;
   Result<bool> SeekTo(std::int64_t at_us);
@@ -206,21 +207,23 @@ Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
   held.Clear();
   packets.Restart(*format, *info);
   skipped = 0;
-  std::int64_t bytes = 0;
-  for (std::size_t read = 0; read < kMaxHeldPackets && bytes < kMaxHeldBytes; ++read) {
+  for (std::size_t read = 0; read < kMaxHeldPackets && !HoldsEnough(); ++read) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const ReadState kind, ReadNext(*packet));
     if (kind == ReadState::kEnd) return false;
     const bool found = kind == ReadState::kVideo && IsRandomAccess(*packet, info->video);
     if (found) skipped = held.DropPictures();
     if (!found && kind == ReadState::kVideo && keeps == Unfound::kNoPictures) continue;
-    bytes += packet->size;
     held.Add(kind, std::move(packet));
     if (!found) continue;
     GOPMILL_RETURN_IF_ERROR(TimeFirstPicture());
     return true;
   }
   return false;
+}
+
+bool Source::Impl::HoldsEnough() const {
+  return held.count() >= kMaxHeldPackets || held.payload() >= kMaxHeldBytes;
 }
 
 // As when it was opened: not every demuxer finds back to its beginning.
@@ -274,7 +277,7 @@ Status Source::Impl::TimeFirstPicture() {
   if (counted_pts() || first.pts != AV_NOPTS_VALUE || info->video.parameters->video_delay != 1) {
     return OkStatus();
   }
-  for (int behind = 0; first.pts == AV_NOPTS_VALUE && behind < kMaxUntimed;) {
+  for (int behind = 0; first.pts == AV_NOPTS_VALUE && behind < kMaxUntimed && !HoldsEnough();) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const ReadState kind, ReadNext(*packet));
     if (kind == ReadState::kEnd) return OkStatus();
