@@ -48,6 +48,10 @@ std::int64_t HeldPackets::DropPictures() {
   return static_cast<std::int64_t>(std::erase_if(held_, drops));
 }
 
+void HeldPackets::ForEach(const std::function<void(Kind, const AVPacket&)>& see) const {
+  for (const Held& held : held_) see(held.kind, *held.packet);
+}
+
 HeldPackets::Kind HeldPackets::Take(AVPacket& packet) {
   const Kind kind = held_.front().kind;
   payload_ -= held_.front().packet->size;

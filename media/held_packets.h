@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -33,6 +34,8 @@ class HeldPackets {
   std::int64_t DropPictures();
   // Moves the first one to `packet`. There is one.
   Kind Take(AVPacket& packet);
+  // Those that are held, in their order.
+  void ForEach(const std::function<void(Kind, const AVPacket&)>& see) const;
 
   // Null without one. It stays held.
   [[nodiscard]] AVPacket* last() { return held_.empty() ? nullptr : held_.back().packet.get(); }

@@ -69,6 +69,7 @@ struct Source::Impl {
   enum class Unfound { kAll, kNoPictures };
   Result<bool> ReadAhead(Unfound keeps);
   [[nodiscard]] bool HoldsEnough() const;
+  void SeeHeldAgain();
   Status TimeFirstPicture();
   [[nodiscard]] bool EndsEarly() const;
   Result<bool> SeekTo(std::int64_t at_us);
@@ -87,6 +88,9 @@ constexpr auto kLongestBack = static_cast<std::int64_t>(kMaxGapSeconds * 1'000'0
 // How far a seek goes back in turn, microseconds, until a picture lies at or before its place.
 constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
                                                 std::int64_t{1} << 50};
+
+// As RepairTracks numbers them.
+std::size_t TrackOfSound(int sound) { return kAudioTrack + static_cast<std::size_t>(sound); }
 
 // Raw streams carry no times at all; AVI carries decoding times only.
 bool LacksPts(const AVInputFormat& format, const VideoInfo& video) {
@@ -216,6 +220,7 @@ Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
     if (!found && kind == ReadState::kVideo && keeps == Unfound::kNoPictures) continue;
     held.Add(kind, std::move(packet));
     if (!found) continue;
+    if (skipped > 0) SeeHeldAgain();
     GOPMILL_RETURN_IF_ERROR(TimeFirstPicture());
     return true;
   }
@@ -224,6 +229,16 @@ Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
 
 bool Source::Impl::HoldsEnough() const {
   return held.count() >= kMaxHeldPackets || held.payload() >= kMaxHeldBytes;
+}
+
+// Texts are moved by the jumps of the pictures that are read, not by one from those that were
+// dropped.
+void Source::Impl::SeeHeldAgain() {
+  texts.Restart();
+  held.ForEach([this](ReadState kind, const AVPacket& packet) {
+    if (kind == ReadState::kVideo) texts.See(kVideoTrack, packet);
+    if (kind == ReadState::kAudio) texts.See(TrackOfSound(packet.stream_index), packet);
+  });
 }
 
 // As when it was opened: not every demuxer finds back to its beginning.
@@ -385,7 +400,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
     }
     if (const auto sound = SoundOf(*info, packet.stream_index)) {
       packet.stream_index = *sound;
-      texts.See(kAudioTrack + static_cast<std::size_t>(*sound), packet);
+      texts.See(TrackOfSound(*sound), packet);
       return ReadState::kAudio;
     }
     if (texts.Take(packet)) return ReadState::kText;

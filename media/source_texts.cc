@@ -21,7 +21,7 @@ void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int
   if (!options.texts) return;
   as_packets_ = options.live;
   if (!as_packets_) {
-    repair_.emplace(start_us, RepairTracks(info));
+    repair_ = fresh_.emplace(start_us, RepairTracks(info));
     times_ = av::NewPacket();
   }
   int number = 0;
@@ -54,6 +54,12 @@ void SourceTexts::See(std::size_t track, const AVPacket& packet) {
   times_->flags = packet.flags;
   times_->opaque = packet.opaque;  // MarkMeant
   repair_->Fix(track, *times_);
+}
+
+void SourceTexts::Restart() {
+  repair_ = fresh_;
+  for (Text& text : texts_) std::ranges::fill(text.closed, 0);
+  if (pictures_) pictures_->reader.ForgetClosed();
 }
 
 bool SourceTexts::Take(AVPacket& packet) {

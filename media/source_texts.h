@@ -32,6 +32,8 @@ class SourceTexts {
             const SourceOptions& options);
   // A packet of pictures or sound, before it is changed; `track` as RepairTracks numbers them.
   void See(std::size_t track, const AVPacket& packet);
+  // What has been seen so far does not count: it is seen again, or was left out. Cues stay.
+  void Restart();
   // The next packet that is neither picture nor sound: whether it is now a cue for who reads.
   bool Take(AVPacket& packet);
   // What of a file has been collected, once.
@@ -53,8 +55,8 @@ class SourceTexts {
   };
   std::vector<Text> texts_;
   std::optional<Pictures> pictures_;
-  std::optional<TimestampRepair> repair_;  // of files
-  av::Packet times_;                       // for it
+  std::optional<TimestampRepair> repair_, fresh_;  // of files; before it has seen anything
+  av::Packet times_;                               // for it
   bool as_packets_ = false;
   std::size_t bytes_ = 0;  // of their cues
 };

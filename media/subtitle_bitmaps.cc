@@ -97,6 +97,10 @@ void PictureReader::Push(const AVPacket& packet, std::size_t closed) {
   if (read >= 0 && got != 0) Add(*shown.get(), packet, closed);
 }
 
+void PictureReader::ForgetClosed() {
+  for (Event& event : events_) event.closed = 0;
+}
+
 // Decoders of PGS put out an event when its last packet has come, with the time of its first.
 void PictureReader::Add(const AVSubtitle& shown, const AVPacket& packet, std::size_t closed) {
   if (shown.pts == AV_NOPTS_VALUE || std::abs(shown.pts) > kFarthestMicros) return;

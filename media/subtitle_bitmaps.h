@@ -63,6 +63,8 @@ class PictureReader {
 
   // What a damaged packet shows is left out. `closed`: jumps that had been when it was read.
   void Push(const AVPacket& packet, std::size_t closed = 0);
+  // So far there have been none.
+  void ForgetClosed();
   // All packets have been pushed, and these are the jumps.
   std::shared_ptr<const SubtitleBitmaps> Finish(const ClosedJumps& jumps = {});
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of cues so far

@@ -100,5 +100,27 @@ TEST(OddSources, AFirstPictureWithoutATimeIsNotWaitedForWithoutAnEnd) {
   EXPECT_GE(sounds, kSound - 2) << "all is there";
 }
 
+// Pictures of a later place that nothing can decode, and the movie.
+TEST(OddSources, TextsAreNotMovedByPicturesThatAreLeftOut) {
+  const std::string path = MoviePath("open-gop-480p.ts"), whole = BytesAt(path);
+  const std::vector<av::Packet> pictures = PicturesOf(path);
+  std::vector<std::size_t> keys;
+  for (std::size_t n = 0; n < pictures.size(); ++n) {
+    if ((pictures[n]->flags & AV_PKT_FLAG_KEY) != 0) keys.push_back(n);
+  }
+  ASSERT_GT(keys.size(), 5U);
+  const auto place = [&](std::size_t n) { return static_cast<std::size_t>(pictures[n]->pos); };
+  const std::size_t begin = place(keys[4] + 1), end = place(keys[5]);
+  const UniqueFd file = InMemory(whole.substr(begin, end - begin) + whole);
+  const auto source = Source::Open(UniqueFd(dup(file.get())), {}, {.texts = TextUse::kScript});
+  ASSERT_TRUE(source.ok()) << source.error().ToString();
+  EXPECT_GT((*source)->skipped(), 10);
+  for (int n = 0; n < 500; ++n) {
+    const av::Packet packet = av::NewPacket();
+    ASSERT_TRUE((*source)->Read(*packet).ok());
+  }
+  EXPECT_TRUE((*source)->jumps().empty());
+}
+
 }  // namespace
 }  // namespace gopmill::test
