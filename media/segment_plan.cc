@@ -74,6 +74,14 @@ std::vector<DecodeEntry> EntriesAt(const SourceIndex& index, const std::vector<S
   return DecodeEntries(index, of_each, context);
 }
 
+// Behind the last packet that is shown at or before each of the times, ascending.
+std::vector<std::int64_t> EndsAt(const SourceIndex& index, const std::vector<SourceTicks>& until) {
+  const auto end_of = [&](std::size_t n) {
+    return index.video[n].hidden ? std::nullopt : std::optional(static_cast<std::int64_t>(n) + 1);
+  };
+  return MostUpTo(index, until, 0, end_of);
+}
+
 // Packets behind the last one that is shown. Decoding goes on for one picture, so that the last one
 // wanted is known to be the last: it comes at once where the decoder is drained then, else behind
 // some more. Or until those that filters look at must have come.
@@ -98,6 +106,40 @@ void EndRuns(const SourceIndex& index, const std::vector<std::int64_t>& ends, in
     // Not beyond what the run needs: the last one of it has less to wait for.
     span.end_packet = std::min(span.end_packet, next->end_packet);
     span.run_fed = span.end_packet == next->end_packet && (next->ends_run || next->run_fed);
+  }
+}
+
+// Without source_bytes.
+UnitSpec UnitOf(const SegmentGrid& segments, const SegmentSpan& span, std::int64_t number,
+                std::int64_t budget_bps) {
+  const auto k = static_cast<std::size_t>(number);
+  return {.index = UnitIndex{number},
+          .first_frame = segments.borders[k],
+          .end_frame = segments.borders[k + 1],
+          .first_packet = span.first_packet,
+          .end_packet = span.end_packet,
+          .cut = span.preroll ? CutKind::kPreroll : CutKind::kClosed,
+          .ends_run = span.ends_run,
+          .run_fed = span.run_fed,
+          .end_pts = span.end_pts,
+          .budget_bps = budget_bps};
+}
+
+// Of units that may have packets together: each packet is looked at once.
+void CountBytes(const SourceIndex& index, std::vector<UnitSpec>& units) {
+  std::int64_t first = std::ssize(index.video), end = 0;
+  for (const UnitSpec& unit : units) {
+    first = std::min(first, unit.first_packet);
+    end = std::max(end, unit.end_packet);
+  }
+  std::vector<std::int64_t> before{0};  // of the packets from `first` on, in front of each
+  for (std::int64_t n = first; n < end; ++n) {
+    before.push_back(before.back() + index.video[static_cast<std::size_t>(n)].bytes);
+  }
+  for (UnitSpec& unit : units) {
+    if (unit.end_packet <= unit.first_packet) continue;
+    unit.source_bytes = before[static_cast<std::size_t>(unit.end_packet - first)] -
+                        before[static_cast<std::size_t>(unit.first_packet - first)];
   }
 }
 
@@ -172,36 +214,45 @@ std::vector<SegmentSpan> SegmentSpans(const SourceIndex& index, const OutputGrid
     spans[k].end_pts = begin;
     until[k] = begin - 1;
   }
-  const auto end_of = [&](std::size_t n) {
-    return index.video[n].hidden ? std::nullopt : std::optional(static_cast<std::int64_t>(n) + 1);
-  };
-  EndRuns(index, MostUpTo(index, until, 0, end_of), context, spans);
+  EndRuns(index, EndsAt(index, until), context, spans);
   return spans;
 }
 
 UnitSpec SegmentUnit(const SourceIndex& index, const SegmentGrid& segments, const SegmentSpan& span,
                      std::int64_t number, std::int64_t budget_bps) {
-  const auto k = static_cast<std::size_t>(number);
-  UnitSpec unit{.index = UnitIndex{number},
-                .first_frame = segments.borders[k],
-                .end_frame = segments.borders[k + 1],
-                .first_packet = span.first_packet,
-                .end_packet = span.end_packet,
-                .cut = span.preroll ? CutKind::kPreroll : CutKind::kClosed,
-                .ends_run = span.ends_run,
-                .run_fed = span.run_fed,
-                .end_pts = span.end_pts,
-                .budget_bps = budget_bps};
+  UnitSpec unit = UnitOf(segments, span, number, budget_bps);
   for (std::int64_t n = unit.first_packet; n < unit.end_packet; ++n) {
     unit.source_bytes += index.video[static_cast<std::size_t>(n)].bytes;
   }
   return unit;
 }
 
-UnitSpec FramesUnit(const SourceIndex& index, const OutputGrid& grid, std::int64_t first,
-                    std::int64_t end, std::int64_t budget_bps, int context) {
-  const SegmentGrid one{.fps = grid.fps(), .borders = {first, end}};
-  return SegmentUnit(index, one, SegmentSpans(index, grid, one, context).front(), 0, budget_bps);
+std::vector<UnitSpec> FramesUnits(const SourceIndex& index, const OutputGrid& grid,
+                                  const std::vector<FrameRange>& frames, std::int64_t budget_bps,
+                                  int context) {
+  std::vector<SourceTicks> begins, until;
+  for (const FrameRange& range : frames) {
+    begins.push_back(grid.LatestPts(range.first));
+    until.push_back(grid.LatestPts(range.end - 1));
+  }
+  const std::vector<DecodeEntry> entries = EntriesAt(index, begins, context);
+  const std::vector<std::int64_t> ends = EndsAt(index, until);
+  std::vector<UnitSpec> units;
+  units.reserve(frames.size());
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    std::vector<SegmentSpan> alone{
+        {.first_packet = entries[k].packet, .preroll = entries[k].preroll}};
+    EndRuns(index, {ends[k]}, context, alone);
+    const SegmentGrid one{.fps = grid.fps(), .borders = {frames[k].first, frames[k].end}};
+    units.push_back(UnitOf(one, alone.front(), 0, budget_bps));
+  }
+  CountBytes(index, units);
+  return units;
+}
+
+UnitSpec FramesUnit(const SourceIndex& index, const OutputGrid& grid, FrameRange frames,
+                    std::int64_t budget_bps, int context) {
+  return FramesUnits(index, grid, {frames}, budget_bps, context).front();
 }
 
 std::int64_t AudioGrid::TimeOf(std::int64_t packet) const {

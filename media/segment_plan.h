@@ -70,8 +70,15 @@ UnitSpec SegmentUnit(const SourceIndex& index, const SegmentGrid& segments, cons
                      std::int64_t number, std::int64_t budget_bps);
 
 // Frames [first, end) by themselves, as if they were a segment.
-UnitSpec FramesUnit(const SourceIndex& index, const OutputGrid& grid, std::int64_t first,
-                    std::int64_t end, std::int64_t budget_bps, int context);
+struct FrameRange {
+  std::int64_t first = 0, end = 0;
+};
+UnitSpec FramesUnit(const SourceIndex& index, const OutputGrid& grid, FrameRange frames,
+                    std::int64_t budget_bps, int context);
+// The same of each, ascending by both borders: the index is gone through once for all of them.
+std::vector<UnitSpec> FramesUnits(const SourceIndex& index, const OutputGrid& grid,
+                                  const std::vector<FrameRange>& frames, std::int64_t budget_bps,
+                                  int context);
 
 struct AudioGrid {
   int rate = 0;                       // samples per second

@@ -107,7 +107,7 @@ ThumbnailRun StillRun(const SegmentedMovie& movie, const StillRendition& stills,
   const std::int64_t frame = StillFrame(movie, millis);
   const OutputGrid& grid = stills.plan->grid;
   const UnitSpec unit =
-      FramesUnit(*movie.index, grid, frame, frame + 1, 0, stills.plan->temporal_context());
+      FramesUnit(*movie.index, grid, {frame, frame + 1}, 0, stills.plan->temporal_context());
   const SourceTicks entry = movie.index->video[static_cast<std::size_t>(unit.first_packet)].pts;
   return {.unit = unit,
           .entry_frame = std::min(grid.FirstFrameShowing(entry), frame),
@@ -146,29 +146,34 @@ double ThumbnailSheetSeconds(const SegmentedMovie& movie, std::int64_t number) {
   return SheetSeconds(movie.segments, movie.thumbnails, number);
 }
 
+// What is decoded from the same packet on is one run: the unit of its first tile, up to the end of
+// that of its last one.
 std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
-  const auto unit = [&](std::int64_t first, std::int64_t last) {
-    return FramesUnit(*movie.index, thumbnails.plan->grid, first, last + 1, 0,
-                      thumbnails.plan->temporal_context());
-  };
+  const OutputGrid& grid = thumbnails.plan->grid;
   const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
-  std::vector<ThumbnailRun> runs;
+  std::vector<FrameRange> tiles;
   for (std::int64_t tile = number * kThumbnailsPerSheet;
        tile < std::min((number + 1) * kThumbnailsPerSheet, count); ++tile) {
     const std::int64_t frame = thumbnails.frames[static_cast<std::size_t>(tile)];
-    const UnitSpec alone = unit(frame, frame);
+    tiles.push_back({frame, frame + 1});
+  }
+  std::vector<ThumbnailRun> runs;
+  for (const UnitSpec& alone :
+       FramesUnits(*movie.index, grid, tiles, 0, thumbnails.plan->temporal_context())) {
+    const std::int64_t frame = alone.first_frame;
     if (runs.empty() || runs.back().unit.first_packet != alone.first_packet) {
       const auto first = static_cast<std::size_t>(alone.first_packet);
       const SourceTicks entry = movie.index->video[first].pts;
-      const OutputGrid& grid = thumbnails.plan->grid;
       runs.push_back({.unit = alone,
                       .entry_frame = std::min(grid.FirstFrameShowing(entry), frame),
                       .frames = {frame}});
       continue;
     }
     ThumbnailRun& run = runs.back();
-    run.unit = unit(run.frames.front(), frame);
+    run.unit.end_frame = alone.end_frame;
+    run.unit.end_packet = alone.end_packet;
+    run.unit.source_bytes = alone.source_bytes;
     run.frames.push_back(frame);
   }
   return runs;

@@ -17,7 +17,7 @@ UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
   const auto k = static_cast<std::size_t>(name.number);
   if (name.track == PartTrack::kIFrames) {
     const auto border = movie.segments.borders[k];
-    UnitSpec unit = FramesUnit(*movie.index, video.plan->grid, border, border + 1,
+    UnitSpec unit = FramesUnit(*movie.index, video.plan->grid, {border, border + 1},
                                video.plan->target.bitrate, video.plan->temporal_context());
     unit.index = UnitIndex{name.number};
     return unit;

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "base/clock.h"
+
 namespace gopmill {
 namespace {
 
@@ -248,13 +250,53 @@ TEST(SegmentUnitTest, OfFramesByThemselvesAreThoseOfTheLastSegment) {
     for (const int context : {0, 3}) {
       const SegmentGrid segments{.fps = k25, .borders = {0, first, first + 5}};
       const UnitSpec unit = UnitOf(index, segments, 1, context);
-      const UnitSpec alone = FramesUnit(index, Grid(), first, first + 5, 0, context);
+      const UnitSpec alone = FramesUnit(index, Grid(), {first, first + 5}, 0, context);
       EXPECT_EQ(alone.first_packet, unit.first_packet) << round;
       EXPECT_EQ(alone.end_packet, unit.end_packet) << round;
       EXPECT_EQ(alone.cut, unit.cut) << round;
       EXPECT_TRUE(alone.ends_run) << round;
     }
   }
+}
+
+// The index is gone through once for all of them, and each is what it is alone.
+TEST(SegmentUnitTest, OfManyFramesAreThoseOfEach) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 100; ++round) {
+    const SourceIndex index = RandomIndex(random, static_cast<Order>(round % 4));
+    for (const int context : {0, 3}) {
+      std::vector<FrameRange> frames;
+      for (std::int64_t at = 1; at < 60; at += std::uniform_int_distribution(0, 9)(random)) {
+        frames.push_back({at, at + 1});
+      }
+      const std::vector<UnitSpec> units = FramesUnits(index, Grid(), frames, 1000, context);
+      ASSERT_EQ(units.size(), frames.size());
+      for (std::size_t k = 0; k < units.size(); ++k) {
+        const SegmentGrid last{.fps = k25, .borders = {0, frames[k].first, frames[k].end}};
+        const UnitSpec alone = UnitOf(index, last, 1, context);
+        EXPECT_EQ(units[k].first_frame, frames[k].first);
+        EXPECT_EQ(units[k].end_frame, frames[k].end);
+        EXPECT_EQ(units[k].first_packet, alone.first_packet) << round;
+        EXPECT_EQ(units[k].end_packet, alone.end_packet) << round;
+        EXPECT_EQ(units[k].cut, alone.cut) << round;
+        EXPECT_EQ(units[k].source_bytes, alone.source_bytes) << round;
+        EXPECT_TRUE(units[k].ends_run && !units[k].run_fed && !units[k].end_pts) << round;
+      }
+    }
+  }
+}
+
+TEST(SegmentUnitTest, OfManyFramesCostHardlyMoreThanOne) {
+  const SourceIndex index = Index(400'000, {0});
+  std::vector<FrameRange> frames;
+  for (std::int64_t tile = 0; tile < 100; ++tile) frames.push_back({4000 * tile, 4000 * tile + 1});
+  const auto spent = [&](const std::vector<FrameRange>& ranges) {
+    const Duration before = ThreadCpuNow();
+    EXPECT_EQ(FramesUnits(index, Grid(), ranges, 0, 0).size(), ranges.size());
+    return ThreadCpuNow() - before;
+  };
+  const Duration one = std::min(spent({frames.back()}), spent({frames.back()}));
+  EXPECT_LT(std::min(spent(frames), spent(frames)), 30 * one) << "not a hundred times";
 }
 
 // Sound comes first: frames in front of the first picture show it, too.
