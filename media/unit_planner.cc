@@ -74,6 +74,7 @@ void UnitPlanner::ChangeCoding(const PlannedCoding& source, SourceTicks pts,
   StartUnit(std::max(end, unit_frame_), packets_, CutKind::kClosed);
   TakeCoding(source);
   seen_.clear();
+  behind_.reset();
   accesses_.clear();
   bytes_since_access_ = 0;
   reordered_ = reordered_before_ = 0;
@@ -99,6 +100,7 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   NoteAccess(packet, number);
   if (options_.live) NoteReordering(packet);
   seen_.push_back({packet.pts, packet.bytes});
+  if (behind_ && packet.pts > behind_->pts) ++behind_->count;
   latest_pts_ = std::max(latest_pts_.value_or(packet.pts), packet.pts);
   const SourceTicks end = packet.pts + (packet.duration > 0 ? packet.duration : nominal_duration_);
   latest_end_ = std::max(latest_end_.value_or(end), end);
@@ -116,23 +118,38 @@ void UnitPlanner::OnHidden(const PacketMeta& packet, std::int64_t number) {
   NoteAccess(packet, number);
 }
 
-// Forgotten after two GOPs, in case that it was a disorder of the source's.
+// Forgotten after two GOPs, in case that it was a disorder of the source's. Of a unit that is very
+// long the latest pictures tell as much as all do.
 void UnitPlanner::NoteReordering(const PacketMeta& packet) {
   constexpr std::int64_t kMost = 16;  // H.264 and HEVC
+  constexpr std::ptrdiff_t kLookedAt = 256;
   if (packet.access == RandomAccess::kClosed) reordered_before_ = std::exchange(reordered_, 0);
   const auto later = [&](const Seen& s) { return s.pts > packet.pts; };
-  reordered_ = std::clamp<std::int64_t>(std::ranges::count_if(seen_, later), reordered_, kMost);
+  const auto latest = seen_.end() - std::min(std::ssize(seen_), kLookedAt);
+  const auto found = std::count_if(latest, seen_.end(), later);
+  reordered_ = std::clamp<std::int64_t>(found, reordered_, kMost);
+}
+
+// Of the unit being collected. Counted on as packets come: there may be very many that lie before
+// one that is far ahead.
+std::int64_t UnitPlanner::SeenBehind(SourceTicks pts) {
+  const auto later = [pts](const Seen& s) { return s.pts > pts; };
+  if (!behind_ || behind_->pts != pts) behind_ = {pts, std::ranges::count_if(seen_, later)};
+  return behind_->count;
 }
 
 // A cut is made from the latest one with an exact picture, or as many as filters look at: so
-// nothing before that one is kept.
+// nothing before that one is kept. Nor is what has so many others behind it, none of which has its
+// pictures: times that fall never bring them.
 void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
+  constexpr std::size_t kMost = 256;
   const int context = source_.temporal_context;
   if (packet.access != RandomAccess::kNone || accesses_.empty()) {
     if (!accesses_.empty() && !accesses_.back().exact) accesses_.back().exact = packet.pts;
     Access access{.packet = number, .exact = packet.pts};
     if (packet.access == RandomAccess::kRecovery) access.exact.reset();
     accesses_.push_back(access);
+    if (accesses_.size() > kMost) accesses_.pop_front();
   }
   const std::int64_t enough = std::max(context, 1);
   std::ptrdiff_t latest = 0;
@@ -261,9 +278,9 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
     // Live: what the decoder holds back, as announced or as seen, and one more: the end of the last
     // picture, and without pieces one for a delay that is neither.
     const SourceTicks latest = grid_.LatestPts(in_pieces() ? cut - 1 : cut);
-    const auto behind =
-        std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-    if (behind < (options_.live ? Held() + 1 : kReorderSlack + source_.temporal_context)) return;
+    const std::int64_t slack =
+        options_.live ? Held() + 1 : kReorderSlack + source_.temporal_context;
+    if (SeenBehind(latest) < slack) return;
     if (grid_.FrameCount(*latest_end_) <= cut) return;  // it might be the last one
     Emit(cut, packets_, false, out);
     StartUnit(cut, packets_, CutKind::kChained);
@@ -346,6 +363,7 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
     if (s.pts <= first_of_next) unit.source_bytes += s.bytes;
   }
   std::erase_if(seen_, [&](const Seen& s) { return s.pts <= first_of_next; });
+  behind_.reset();
   GiveBudget(unit);
   out.push_back(unit);
 }

@@ -154,6 +154,7 @@ class UnitPlanner {
             std::vector<UnitSpec>& out);
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut,
                  std::optional<SourceTicks> by_all = std::nullopt);
+  [[nodiscard]] std::int64_t SeenBehind(SourceTicks pts);  // packets that are shown later
   void NoteReordering(const PacketMeta& packet);
   void NoteAccess(const PacketMeta& packet, std::int64_t number);
   [[nodiscard]] bool RunIsLong(const PacketMeta& packet, std::int64_t number,
@@ -196,6 +197,11 @@ class UnitPlanner {
   std::int64_t bytes_since_access_ = 0;  // with kPacketOverhead
   std::optional<Pending> pending_;
   std::vector<Seen> seen_;  // packets of the unit being collected
+  struct Behind {
+    SourceTicks pts;
+    std::int64_t count;  // of `seen_`, shown later
+  };
+  std::optional<Behind> behind_;  // SeenBehind's last answer
   // Most pictures that came before one that is shown before them; the same of the GOP before.
   std::int64_t reordered_ = 0, reordered_before_ = 0;
   std::optional<SourceTicks> latest_pts_, latest_end_;

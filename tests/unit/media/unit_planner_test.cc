@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <random>
 
+#include "base/clock.h"
 #include "tests/unit/media/planned.h"
 
 namespace gopmill {
@@ -427,6 +430,42 @@ TEST(UnitPlanner, NoPrerollIsKeptOfMorePicturesThanFitWhateverTheirSize) {
   for (int n = 0; n < 100; ++n) add(RandomAccess::kNone);
   for (const UnitSpec& unit : plan.Units()) EXPECT_NE(unit.cut, CutKind::kPreroll);
 }
+
+// What each packet costs does not grow with those before it: twice as many, twice the time.
+class HostilePackets : public ::testing::TestWithParam<PlannerOptions> {
+ protected:
+  using Make = std::function<PacketMeta(std::int64_t)>;
+  void ExpectSteady(const Make& make) {
+    constexpr std::int64_t kMany = 250'000;
+    const auto spent = [&](std::int64_t packets) {
+      Plan plan(GetParam());
+      const Duration before = ThreadCpuNow();
+      for (std::int64_t n = 0; n < packets; ++n) plan.planner().Push(make(n), plan.sofar());
+      return ThreadCpuNow() - before;
+    };
+    const Duration few = std::max<Duration>(spent(kMany / 16), std::chrono::milliseconds(1));
+    EXPECT_LT(spent(kMany), 64 * few) << "16 times as many, not 256 times the time";
+  }
+};
+
+TEST_P(HostilePackets, BeforeAPictureThatIsFarAhead) {
+  ExpectSteady([](std::int64_t n) {
+    return PacketMeta{.pts = n == 1 ? 60 * 90'000 : n / 8,
+                      .bytes = 1,
+                      .access = n == 0 ? RandomAccess::kClosed : RandomAccess::kNone};
+  });
+}
+
+TEST_P(HostilePackets, ThatAreAllKeysWhoseTimesFall) {
+  ExpectSteady([](std::int64_t n) {
+    return PacketMeta{.pts = 900'000 - n, .bytes = 1, .access = RandomAccess::kClosed};
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(UnitPlanner, HostilePackets,
+                         testing::Values(PlannerOptions{.unit_seconds = 2},
+                                         PlannerOptions{.unit_seconds = 2, .temporal_context = 4},
+                                         PlannerOptions{.unit_seconds = 0.5, .live = true}));
 
 // Units are not preempted: one of hours would keep its worker for as long.
 TEST(UnitPlanner, APictureThatIsShownForAnHourIsManyUnits) {
