@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "base/status.h"
 
@@ -17,6 +18,12 @@ namespace gopmill {
 namespace internal {
 // Not ISO C++, but both compilers have it; the keyword keeps -Wpedantic quiet at this one place.
 __extension__ typedef __int128 Int128;
+
+// Rounds towards minus infinity.
+constexpr Int128 FloorDiv(Int128 a, Int128 b) {
+  const Int128 q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
 }  // namespace internal
 
 // num/den with den > 0 for a valid value. {0, 0} means "not given".
@@ -47,10 +54,28 @@ struct Rational {
   }
 };
 
-// Both must be valid.
-constexpr Rational Sum(Rational a, Rational b) {
-  return Rational{a.num * b.den + b.num * a.den, a.den * b.den}.Reduced();
+namespace internal {
+
+// The nearest one that 64 bits have: exact wherever they do have it.
+constexpr Rational Narrowed(Int128 num, Int128 den) {
+  constexpr Int128 kMost = INT64_MAX;
+  Int128 divisor = num < 0 ? -num : num;
+  for (Int128 rest = den; rest != 0;) divisor = std::exchange(rest, divisor % rest);
+  if (divisor > 1) num /= divisor, den /= divisor;
+  while ((num > kMost || num < -kMost || den > kMost) && den > 1) num /= 2, den /= 2;
+  if (num > kMost || num < -kMost) num = num < 0 ? -kMost : kMost;
+  return {static_cast<std::int64_t>(num), static_cast<std::int64_t>(den)};
 }
+
+}  // namespace internal
+
+// Both must be valid. Parts that need more than 64 bits are rounded.
+constexpr Rational Sum(Rational a, Rational b) {
+  return internal::Narrowed(
+      static_cast<internal::Int128>(a.num) * b.den + static_cast<internal::Int128>(b.num) * a.den,
+      static_cast<internal::Int128>(a.den) * b.den);
+}
+constexpr Rational Difference(Rational a, Rational b) { return Sum(a, {-b.num, b.den}); }
 
 // Time bases that are not a stream's.
 inline constexpr Rational kMicros{1, 1'000'000};
@@ -67,14 +92,11 @@ constexpr std::int64_t Rescale(std::int64_t value, Rational from, Rational to,
   const auto num = static_cast<internal::Int128>(value) * from.num * to.den;
   const auto den = static_cast<internal::Int128>(from.den) * to.num;
   GOPMILL_CHECK(den != 0);
-  const auto floor_div = [](internal::Int128 a, internal::Int128 b) {
-    const internal::Int128 q = a / b;
-    return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-  };
   switch (round) {
-    case Round::kDown: return static_cast<std::int64_t>(floor_div(num, den));
-    case Round::kUp: return static_cast<std::int64_t>(-floor_div(-num, den));
-    case Round::kNearest: return static_cast<std::int64_t>(floor_div(2 * num + den, 2 * den));
+    case Round::kDown: return static_cast<std::int64_t>(internal::FloorDiv(num, den));
+    case Round::kUp: return static_cast<std::int64_t>(-internal::FloorDiv(-num, den));
+    case Round::kNearest:
+      return static_cast<std::int64_t>(internal::FloorDiv(2 * num + den, 2 * den));
   }
   return 0;
 }

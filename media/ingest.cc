@@ -30,10 +30,7 @@ bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {
 Rational EntryTime(const Target& target, const VideoInfo& video) {
   const int context = TemporalContext(video, target);
   if (context == 0 || !video.fps.positive()) return target.start;
-  const Rational earlier =
-      Rational{target.start.num * video.fps.num - (context + 1) * video.fps.den * target.start.den,
-               target.start.den * video.fps.num}
-          .Reduced();
+  const Rational earlier = Difference(target.start, {(context + 1) * video.fps.den, video.fps.num});
   return earlier.num > 0 ? earlier : Rational{0, 1};
 }
 
@@ -305,7 +302,7 @@ bool Ingest::audio_done() const {
 void Ingest::EndSoundsAt(std::int64_t picture) {
   const Rational end = clip_end();
   constexpr auto kSlack = static_cast<std::int64_t>(kMaxGapSeconds);
-  const Rational last{end.num + kSlack * end.den, end.den};
+  const Rational last = end.valid() ? Sum(end, {kSlack, 1}) : end;
   if (!Later(picture, plan_->source->video.time_base, last)) return;
   audio_over_.assign(audio_over_.size(), true);
 }

@@ -3,19 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/status.h"
 
 namespace gopmill {
-namespace {
-
-internal::Int128 FloorDiv(internal::Int128 a, internal::Int128 b) {
-  const internal::Int128 q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
-
-}  // namespace
+using internal::FloorDiv;
 
 OutputGrid::OutputGrid(Rational fps, Rational source_fps, Rational source_time_base,
                        SourceTicks origin, bool live)
@@ -70,9 +62,9 @@ std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
 
 std::int64_t OutputGrid::FramesBefore(Rational time) const {
-  const std::int64_t whole = std::gcd(time.den, tick_.den), parts = std::gcd(time.num, tick_.num);
-  return FirstFrame(
-      {time.num / parts * (tick_.den / whole), time.den / whole * (tick_.num / parts)}, strict_);
+  const auto ticks = internal::Narrowed(static_cast<internal::Int128>(time.num) * tick_.den,
+                                        static_cast<internal::Int128>(time.den) * tick_.num);
+  return FirstFrame(ticks, strict_);
 }
 
 Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target) {

@@ -97,8 +97,7 @@ Status ResolveTime(Resolution& r) {
         "start", "The start at " + DecimalText(target.start) + " s is not within the source.",
         "less than " + DecimalText(length) + " seconds");
   }
-  const Rational rest{length.num * target.start.den - target.start.num * length.den,
-                      length.den * target.start.den};
+  const Rational rest = Difference(length, target.start);
   if (target.duration.valid() && target.duration > rest) {
     r.Report("duration", DecimalText(target.duration), DecimalText(rest), "the source ends there");
     target.duration = {};

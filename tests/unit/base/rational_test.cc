@@ -21,6 +21,25 @@ TEST(Rational, NotGivenEqualsOnlyNotGiven) {
   EXPECT_FALSE(Rational{}.valid());
 }
 
+TEST(Rational, SumsAreExactWhereTheyFit) {
+  EXPECT_EQ(Sum({1, 3}, {1, 6}).den, 2);
+  EXPECT_EQ(Difference({1, 3}, {1, 2}), (Rational{-1, 6}));
+  constexpr std::int64_t kParts = 1'000'000;
+  // Their products have more than 64 bits.
+  EXPECT_EQ(Difference({20'000'000'000'001, kParts}, {1, kParts}), (Rational{20'000'000, 1}));
+  const Rational sum = Sum({4'500'000'001, kParts}, {1, 2'147'483'648});
+  EXPECT_EQ(Difference(sum, {4'500'000'001, kParts}), (Rational{1, 2'147'483'648}));
+}
+
+TEST(Rational, SumsThatDoNotFitAreRounded) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(Sum({kMost, 1}, {kMost, 1}), (Rational{kMost, 1}));
+  EXPECT_EQ(Difference({-kMost, 1}, {kMost, 1}), (Rational{-kMost, 1}));
+  const Rational fine = Sum({kMost - 1, kMost}, {1, kMost - 2});
+  EXPECT_TRUE(fine.valid());
+  EXPECT_DOUBLE_EQ(fine.ToDouble(), 1);
+}
+
 TEST(Rescale, RoundsInTheNamedDirectionOnBothSidesOfZero) {
   const Rational from{1, 1000};
   const Rational to{1, 24};

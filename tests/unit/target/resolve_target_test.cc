@@ -142,6 +142,15 @@ TEST(ResolveTarget, VariableFrameRatesBecomeTheNominalOne) {
   EXPECT_EQ(Adjusted(Good({}, source), "fps"), "unknown -> 25");
 }
 
+// A duration is held against what is left of the source, however long that is.
+TEST(ResolveTarget, TimesOfManyDigitsAreExact) {
+  SourceInfo source = MakeSource();
+  source.duration = {10'000'000'000'001, 1'000'000};  // 116 days
+  const ResolvedTarget made = Good({{"start", "0.000001"}, {"duration", "10"}}, source);
+  EXPECT_EQ(made.target.duration, (Rational{10, 1}));
+  EXPECT_EQ(Adjusted(made, "duration"), "not adjusted");
+}
+
 TEST(ResolveTarget, RateModesExcludeEachOther) {
   EXPECT_EQ(Bad({{"crf", "20"}, {"bitrate", "1M"}}).parameter, "crf");
   EXPECT_EQ(Bad({{"qp", "20"}, {"bitrate", "1M"}}).parameter, "qp");
