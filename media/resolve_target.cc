@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+extern "C" {
+#include <libavutil/rational.h>
+}
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -107,6 +111,16 @@ Status ResolveTime(Resolution& r) {
 
 // ---- Picture --------------------------------------------------------------------------------
 
+// The nearest that the codec has to the source's own, which may be a mean of many digits.
+Rational RateFor(VideoCodec codec, Rational fps) {
+  if (codec != VideoCodec::kMpeg4 || fps.num <= kMaxMpeg4Clock) return fps;
+  int num = 0, den = 1;
+  av_reduce(&num, &den, fps.num, fps.den, kMaxMpeg4Clock);
+  return {num, den};
+}
+
+std::string FractionText(Rational value) { return fmt::format("{}/{}", value.num, value.den); }
+
 void ResolveFps(Resolution& r) {
   Target& target = r.target();
   const VideoInfo& video = r.source.video;
@@ -120,13 +134,17 @@ void ResolveFps(Resolution& r) {
     return;
   }
   const Rational highest = video.variable_fps ? kMaxVariableFps : kMaxFps;
-  target.fps = std::clamp(video.fps, kMinFps, highest);
+  const Rational within = std::clamp(video.fps, kMinFps, highest);
+  target.fps = RateFor(target.vcodec, within);
   if (video.variable_fps) {
     r.Report("fps", "variable", DecimalText(target.fps),
              "the source's frame rate varies; the output has its nominal rate, 60 at most");
-  } else if (target.fps != video.fps) {
+  } else if (within != video.fps) {
     r.Report("fps", DecimalText(video.fps), DecimalText(target.fps),
              "frame rates are limited to 1 to 240 per second");
+  } else if (target.fps != within) {
+    r.Report("fps", FractionText(within), FractionText(target.fps),
+             "mpeg4 takes no finer fraction");
   }
 }
 

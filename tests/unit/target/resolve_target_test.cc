@@ -142,6 +142,22 @@ TEST(ResolveTarget, VariableFrameRatesBecomeTheNominalOne) {
   EXPECT_EQ(Adjusted(Good({}, source), "fps"), "unknown -> 25");
 }
 
+// The source's may be a mean.
+TEST(ResolveTarget, Mpeg4TakesTheNearestRateThatItHas) {
+  SourceInfo source = MakeSource();
+  source.video.fps = {1'234'567, 46'457};
+  for (const bool variable : {false, true}) {
+    source.video.variable_fps = variable;
+    const ResolvedTarget made = Good({{"vcodec", "mpeg4"}}, source);
+    EXPECT_LE(made.target.fps.num, 65'535);
+    EXPECT_NEAR(made.target.fps.ToDouble(), source.video.fps.ToDouble(), 1e-6);
+    EXPECT_THAT(Adjusted(made, "fps"),
+                HasSubstr(variable ? "variable -> 26.574" : "1234567/46457"));
+    EXPECT_EQ(Good({}, source).target.fps, source.video.fps) << "others have it as it is";
+  }
+  EXPECT_EQ(Bad({{"fps", "100003/1001"}, {"vcodec", "mpeg4"}}).parameter, "fps") << "asked for";
+}
+
 // A duration is held against what is left of the source, however long that is.
 TEST(ResolveTarget, TimesOfManyDigitsAreExact) {
   SourceInfo source = MakeSource();
