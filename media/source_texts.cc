@@ -29,6 +29,8 @@ void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int
     ++number;
     if (options.text_track != 0 && options.text_track != number) continue;
     if (as_packets_ && static_cast<std::size_t>(number) > kMaxLiveTexts) break;
+    // Of a file that was opened before and has been written over since there may be fewer.
+    if (static_cast<unsigned>(track.stream_index) >= format.nb_streams) continue;
     AVStream& stream = *format.streams[track.stream_index];
     if (track.of_pictures) {
       if (options.texts != TextUse::kScript || options.text_track == 0) continue;

@@ -122,5 +122,57 @@ TEST(OddSources, TextsAreNotMovedByPicturesThatAreLeftOut) {
   EXPECT_TRUE((*source)->jumps().empty());
 }
 
+// The pictures of a movie, and so many tracks of text, in Matroska.
+std::string WithTexts(const std::string& movie, int texts) {
+  AVFormatContext *in = nullptr, *out = nullptr;
+  EXPECT_EQ(avformat_open_input(&in, MoviePath(movie).c_str(), nullptr, nullptr), 0);
+  EXPECT_GE(avformat_find_stream_info(in, nullptr), 0);
+  const int video = av_find_best_stream(in, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  EXPECT_GE(avformat_alloc_output_context2(&out, nullptr, "matroska", nullptr), 0);
+  avcodec_parameters_copy(avformat_new_stream(out, nullptr)->codecpar,
+                          in->streams[video]->codecpar);
+  for (int n = 0; n < texts; ++n) {
+    AVCodecParameters& text = *avformat_new_stream(out, nullptr)->codecpar;
+    text.codec_type = AVMEDIA_TYPE_SUBTITLE;
+    text.codec_id = AV_CODEC_ID_SUBRIP;
+  }
+  EXPECT_GE(avio_open_dyn_buf(&out->pb), 0);
+  EXPECT_GE(avformat_write_header(out, nullptr), 0);
+  for (av::Packet packet = av::NewPacket(); av_read_frame(in, packet.get()) >= 0;) {
+    if (packet->stream_index == video) {
+      av_packet_rescale_ts(packet.get(), in->streams[video]->time_base, out->streams[0]->time_base);
+      packet->stream_index = 0;
+      EXPECT_GE(av_interleaved_write_frame(out, packet.get()), 0);
+    }
+    av_packet_unref(packet.get());
+  }
+  EXPECT_EQ(av_write_trailer(out), 0);
+  std::uint8_t* bytes = nullptr;
+  const int size = avio_close_dyn_buf(out->pb, &bytes);
+  std::string file(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  av_free(bytes);
+  out->pb = nullptr;
+  avformat_free_context(out);
+  avformat_close_input(&in);
+  return file;
+}
+
+// Who writes over a movie that is read gets what comes of it, or an error.
+TEST(OddSources, AFileThatHasFewerTracksWhenItIsOpenedAgain) {
+  const std::string many = WithTexts("sync-720p.mp4", 30), none = WithTexts("sync-720p.mp4", 0);
+  const UniqueFd file = InMemory(many);
+  const auto source = Source::Open(UniqueFd(dup(file.get())), {}, {.texts = TextUse::kScript});
+  ASSERT_TRUE(source.ok()) << source.error().ToString();
+  ASSERT_EQ((*source)->info()->subtitles.size(), 30U);
+  ASSERT_EQ(ftruncate(file.get(), 0), 0);
+  ASSERT_EQ(pwrite(file.get(), none.data(), none.size(), 0), std::ssize(none));
+  const Status begun = (*source)->SeekBefore({-1, 1});  // nothing is there: from the beginning
+  ASSERT_TRUE(begun.ok()) << begun.error().ToString();
+  const av::Packet packet = av::NewPacket();
+  const auto state = (*source)->Read(*packet);
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(*state, PacketSource::ReadState::kVideo);
+}
+
 }  // namespace
 }  // namespace gopmill::test
