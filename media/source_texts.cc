@@ -91,32 +91,10 @@ bool SourceTexts::Take(AVPacket& packet) {
   return false;
 }
 
-// What is shown only while there are no pictures is left out: of what has no end that is all but
-// the last.
-void SourceTexts::CloseJumps(Text& text) const {
-  const ClosedJumps& jumps = repair_->closed();
-  if (jumps.empty()) return;
-  std::vector<SubtitleCue>& cues = text.track.cues;
-  for (std::size_t i = 0; i < cues.size(); ++i) {
-    SubtitleCue& cue = cues[i];
-    const bool ends = cue.end_us != kNoEnd;
-    const std::size_t ender =
-        ends || i + 1 == cues.size() ? i : i + 1;  // what says when it is over
-    const std::int64_t end = ender == i ? cue.end_us : cues[ender].start_us;
-    const bool lasts = end > cue.start_us;
-    cue.start_us = WithoutJumps(jumps, cue.start_us, text.closed[i]);
-    if (end == kNoEnd) continue;
-    const std::int64_t moved = WithoutJumps(jumps, end, text.closed[ender]);
-    if (ends || (lasts && moved <= cue.start_us)) cue.end_us = std::max(moved, cue.start_us);
-  }
-  std::erase_if(cues,
-                [](const SubtitleCue& c) { return c.end_us != kNoEnd && c.end_us <= c.start_us; });
-}
-
 std::vector<SubtitleTrack> SourceTexts::Finish() {
   std::vector<SubtitleTrack> tracks;
   for (Text& text : texts_) {
-    if (repair_) CloseJumps(text);
+    if (repair_) CloseJumps(repair_->closed(), text.closed, text.track.cues);
     text.reader.Finish(text.track);
     tracks.push_back(std::move(text.track));
   }

@@ -48,7 +48,6 @@ class SourceTexts {
     int number = 0;                        // in SourceInfo::subtitles
     std::vector<std::size_t> closed = {};  // jumps that had been when each cue was read
   };
-  void CloseJumps(Text& text) const;
   struct Pictures {
     PictureReader reader;
     SubtitleTrack track;

@@ -127,13 +127,29 @@ void EndCues(std::vector<SubtitleCue>& cues) {
   }
 }
 
+// What has no end lasts up to the next one: it is left out if that moves to its own place.
+void CloseJumps(const ClosedJumps& jumps, const std::vector<std::size_t>& closed,
+                std::vector<SubtitleCue>& cues) {
+  if (jumps.empty()) return;
+  for (std::size_t i = 0; i < cues.size(); ++i) {
+    SubtitleCue& cue = cues[i];
+    const bool ends = cue.end_us != kNoEnd;
+    const std::size_t ender =
+        ends || i + 1 == cues.size() ? i : i + 1;  // what says when it is over
+    const std::int64_t end = ender == i ? cue.end_us : cues[ender].start_us;
+    const bool lasts = end > cue.start_us;
+    cue.start_us = WithoutJumps(jumps, cue.start_us, closed[i]);
+    if (end == kNoEnd) continue;
+    const std::int64_t moved = WithoutJumps(jumps, end, closed[ender]);
+    if (ends || (lasts && moved <= cue.start_us)) cue.end_us = std::max(moved, cue.start_us);
+  }
+  std::erase_if(cues,
+                [](const SubtitleCue& c) { return c.end_us != kNoEnd && c.end_us <= c.start_us; });
+}
+
 void CloseJumps(const ClosedJumps& jumps, SubtitleTrack& track) {
   if (jumps.empty()) return;
-  for (SubtitleCue& cue : track.cues) {
-    cue.start_us = WithoutJumps(jumps, cue.start_us);
-    cue.end_us = WithoutJumps(jumps, cue.end_us);
-  }
-  std::erase_if(track.cues, [](const SubtitleCue& cue) { return cue.end_us <= cue.start_us; });
+  CloseJumps(jumps, std::vector<std::size_t>(track.cues.size(), 0), track.cues);
   std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);
 }
 

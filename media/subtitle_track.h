@@ -75,8 +75,11 @@ struct SubtitleTrack {
   friend bool operator==(const SubtitleTrack&, const SubtitleTrack&) = default;
 };
 
-// Of a track that was read where the jumps of the movie's pictures were not known yet: a file
-// beside it. What is shown only while there are no pictures is left out.
+// Of cues that were read while the jumps of the movie's pictures were found: `closed` is how many
+// there had been when each was read. What is shown only while there are no pictures is left out.
+void CloseJumps(const ClosedJumps& jumps, const std::vector<std::size_t>& closed,
+                std::vector<SubtitleCue>& cues);
+// Of a track that was read where they were not known yet: a file beside the movie.
 void CloseJumps(const ClosedJumps& jumps, SubtitleTrack& track);
 
 // For JSON and playlists: one line of UTF-8 without quotes, not long.
