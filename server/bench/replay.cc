@@ -44,8 +44,8 @@ class Reports {
 
 class BurnJob : public Job {
  public:
-  BurnJob(const ReplayUnit& unit, JobSpec spec, Reports& reports)
-      : unit_(unit), spec_(spec), reports_(reports) {}
+  BurnJob(const ReplayUnit& unit, JobSpec spec, const std::stop_token& stop, Reports& reports)
+      : unit_(unit), spec_(spec), stop_(stop), reports_(reports) {}
 
   JobOutcome Run(WorkerContext& worker) noexcept override {
     const Duration begin = ThreadCpuNow();
@@ -53,6 +53,7 @@ class BurnJob : public Job {
     if (worker.cold) worker.opening = unit_.cold - std::min(unit_.cold, unit_.hot);
     const Duration end = begin + (worker.cold ? unit_.cold : unit_.hot);
     while (ThreadCpuNow() < end) {
+      if (stop_.stop_requested()) return JobOutcome::kCancelled;
     }
     return JobOutcome::kDone;
   }
@@ -61,6 +62,7 @@ class BurnJob : public Job {
  private:
   const ReplayUnit& unit_;
   const JobSpec spec_;
+  const std::stop_token& stop_;  // of the whole replay, as the unit is
   Reports& reports_;
 };
 
@@ -71,7 +73,8 @@ Status SubmitAll(const std::vector<ReplayUnit>& units, TimePoint start, Schedule
     if (when > SteadyNow() && !SleepUntil(when, stop)) return Interrupted();
     JobSpec spec = unit.spec;
     if (spec.deadline != kNoDeadline) spec.deadline = start + spec.deadline.time_since_epoch();
-    GOPMILL_RETURN_IF_ERROR(scheduler.Submit(spec, std::make_unique<BurnJob>(unit, spec, reports)));
+    GOPMILL_RETURN_IF_ERROR(
+        scheduler.Submit(spec, std::make_unique<BurnJob>(unit, spec, stop, reports)));
   }
   return OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "server/bench/measures.h"
+#include "server/bench/process_usage.h"
 
 namespace gopmill::bench {
 namespace {
@@ -144,6 +145,27 @@ TEST(ReplayTest, StopsWhenAsked) {
       RunReplay({.policy = "fifo", .workers = 1}, ReplayUnits(trace).value(), stop.get_token());
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().code, Code::kCancelled);
+}
+
+TEST(ReplayTest, AUnitThatTakesAMinuteStopsToo) {
+  RecordedTrace trace;
+  trace.units = {Recorded(0, 1, 0)};
+  trace.units.back().hot_ms = trace.units.back().cold_ms = 60'000;
+  const auto units = ReplayUnits(trace).value();
+  const TimePoint begin = SteadyNow();
+  std::stop_source stop;
+  const double before_s = UsageNow().cpu_seconds();
+  std::jthread stopper([&] {
+    // What the threads beside this one have used: the unit has begun.
+    while (UsageNow().cpu_seconds() - ToSeconds(ThreadCpuNow()) < before_s + 0.1) {
+      std::this_thread::yield();
+    }
+    stop.request_stop();
+  });
+  const auto run = RunReplay({.policy = "fifo", .workers = 1}, units, stop.get_token());
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().code, Code::kCancelled);
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(40));
 }
 
 }  // namespace
