@@ -8,6 +8,7 @@
 // Thread-safety: compatible; every run has its own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -53,7 +54,11 @@ class Random {
   }
 
   // In (0, 1), never an end.
-  double Uniform() { return (static_cast<double>(Next() >> 11U) + 0.5) * 0x1.0p-53; }
+  double Uniform() { return UniformOf(Next()); }
+  // The greatest of all would be rounded up to 1.
+  static constexpr double UniformOf(std::uint64_t bits) {
+    return std::min((static_cast<double>(bits >> 11U) + 0.5) * 0x1.0p-53, 1 - 0x1.0p-53);
+  }
   // 0 .. n-1.
   std::uint64_t Below(std::uint64_t n) {
     return static_cast<std::uint64_t>(Uniform() * static_cast<double>(n));

@@ -446,6 +446,14 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
   EXPECT_EQ(workload.units[2].arrival_ms, 5);
 }
 
+TEST(RandomTest, NoDrawIsAnEnd) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  EXPECT_LT(Random::UniformOf(kAll), 1);
+  EXPECT_GT(Random::UniformOf(kAll), Random::UniformOf(kAll - 2048)) << "the draw below it";
+  EXPECT_GT(Random::UniformOf(0), 0);
+  EXPECT_EQ(Random::UniformOf(std::uint64_t{1} << 63U), 0.5 + 0x1.0p-54);
+}
+
 // Units of a stream arrive as they are submitted, and are sent in the order of their indices.
 TEST(TraceWorkloadTest, OrderGoesByTheIndices) {
   RecordedTrace trace;
