@@ -76,14 +76,18 @@ struct JobReport {
   int attempt = 0;  // 0 for the first run, 1 for the retry
   JobOutcome outcome = JobOutcome::kCancelled;
   TimePoint submitted;
-  TimePoint assigned;        // put into a run queue
-  TimePoint started;         // Run entered
-  TimePoint finished;        // Run returned
-  Duration cpu{};            // CPU time of the worker's thread inside Run
-  Duration decision{};       // time inside the policy for this job, all offers together
-  Duration last_decision{};  // the newest of these, which assigned it: it lies behind `assigned`
-  bool cold = false;         // the job opened a codec context (WorkerContext::cold)
-  Duration opening{};        // CPU time that took, if it was measured
+  TimePoint assigned;  // put into a run queue
+  TimePoint started;   // Run entered
+  TimePoint finished;  // Run returned
+  Duration cpu{};      // CPU time of the worker's thread inside Run
+  // Time inside the policy for this job, all offers together: of decisions that were about it, or
+  // whose answer names it first.
+  Duration decision{};
+  // The newest of these. Nearly always the one that assigned it, which lies behind `assigned`; not
+  // where that was about another job, or named another one first.
+  Duration last_decision{};
+  bool cold = false;   // the job opened a codec context (WorkerContext::cold)
+  Duration opening{};  // CPU time that took, if it was measured
 
   // Its waits for a worker and in the run queue, without the time inside the policy.
   [[nodiscard]] Duration global_wait() const {

@@ -2,12 +2,14 @@
 //
 // How long units waited although a worker had nothing to do: what a work-conserving policy avoids.
 //
-// A unit waits from the moment it is eligible (submitted, and the one submitted before it in its
-// stream assigned: only heads of lines can be) until the worker it was given to is free for it. A
-// worker is idle from the end of a unit until it is free and has been given another one. An event
-// is one stretch of time during which a unit waits and some worker is idle all along; stretches of
-// several units that overlap and are too long each are one event. What the worker then takes to
-// begin is neither (`wake_up`): it waits for its CPU, and no decision could change that.
+// A unit waits from the moment it is eligible until the worker it was given to is free for it.
+// Eligible it is once it was submitted, and the one submitted before it in its stream assigned:
+// only heads of lines can be. (Lines go by the indices: where a unit came late and went first, the
+// time for which it headed the line counts as that of the one it overtook.) A worker is idle from
+// the end of a unit until it is free and has been given another one. An event is one stretch of
+// time during which a unit waits and some worker is idle all along; stretches of several units that
+// overlap and are too long each are one event. What the worker then takes to begin is neither
+// (`wake_up`): it waits for its CPU, and no decision could change that.
 //
 // Thread-safety: safe (pure function).
 #pragma once

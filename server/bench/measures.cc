@@ -146,7 +146,8 @@ void AddLatency(const RunRecord& record, RunMeasures& measures) {
 void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
   std::vector<WorkedUnit> units;
   for (auto& [id, stream] : ByStream(record)) {
-    // A line is in the order in which its units were submitted, not in that of their indices.
+    // In the order in which its units were submitted. A line goes by the indices, and one that came
+    // late may have headed it meanwhile; but a head there was for as long.
     std::ranges::stable_sort(stream, {},
                              [](const UnitSample* unit) { return unit->life.report.submitted; });
     TimePoint before = record.start;

@@ -41,8 +41,9 @@ inline constexpr std::size_t kMaxKnownContexts = 100'000;
 
 class TraceRecorder : public UnitObserver {
  public:
-  // Creates the file or empties the one there is; the clock of the trace starts now. Units of a
-  // class that `classes` does not have are recorded without the name of one.
+  // Creates the file, with what becomes of one that is there, as OpenTraceFile has it
+  // (scheduler/sim/trace_file.h); the clock of the trace starts now. Units of a class that
+  // `classes` does not have are recorded without the name of one.
   static Result<std::shared_ptr<TraceRecorder>> Create(const std::filesystem::path& file,
                                                        const TraceHeader& header,
                                                        std::vector<ServiceClass> classes = {});
