@@ -121,7 +121,9 @@ class ClassPolicy final : public Policy {
     return {};
   }
 
-  // What nobody of its class may run at present, a worker without anything else may.
+  // What nobody of its class may run at present, a worker without anything else may. Looks at all
+  // heads where none has failed: that is where a worker stays idle beside units that wait, under
+  // `static` and `everest`.
   static UnitRef RetryFor(WorkerId w, const PoolState& pool) {
     UnitRef ref = pool.OldestHead();
     while (ref.valid() && (pool.unit(ref).excluded.value < 0 || pool.unit(ref).excluded == w)) {

@@ -16,9 +16,10 @@
 // of uneven length nor, where all workers run, by what they have in common (tested). Those that
 // never ran are 1 and in the mean, so while only some run, less of that is taken back.
 //
-// Guarantees: O(1) per operation, of heads that share a context O(log n); no allocation once
-// kMaxContexts and as many such heads as ever were seen; a context that no unit in the scheduler
-// refers to may be forgotten when there are more.
+// Guarantees: O(1) per operation, of heads that share a context O(log n), but for a new context
+// when there are kMaxContexts: what all workers keep is looked through for the one that is
+// forgotten for it. No allocation once kMaxContexts and as many such heads as ever were seen; a
+// context that no unit in the scheduler refers to may be forgotten when there are more.
 //
 // Thread-safety: compatible.
 #pragma once

@@ -11,8 +11,10 @@
 // A head for which a policy has chosen a full worker is *held* for that worker: it waits, its
 // stream waits behind it, and nobody else does.
 //
-// Guarantees: no operation looks at all workers or all units; none allocates except when more units
-// or streams are in the scheduler than ever before.
+// Guarantees: no operation looks at all workers. What becomes a head finds its place in O(log n); a
+// unit that lines up goes past the later ones of its line, a head that is held past those held for
+// the same worker that came later. None allocates except when more units or streams are in the
+// scheduler than ever before.
 //
 // Thread-safety: compatible.
 #pragma once
