@@ -15,31 +15,12 @@ constexpr int kCases = 6;
 struct Measured {
   double hot, cold;
 };
-// [parallelization][thread stack migrates][case], microseconds.
-constexpr std::array<std::array<std::array<Measured, kCases>, 2>, 2> kTimes = {{
-    {{{{{66.6, 91.9},
-        {83.3, 111.4},
-        {103.0, 131.2},
-        {105.1, 129.0},
-        {111.3, 139.9},
-        {130.2, 158.1}}},
-      {{{86.8, 110.2},
-        {103.9, 130.5},
-        {124.6, 148.9},
-        {125.8, 146.9},
-        {130.8, 155.3},
-        {149.9, 173.1}}}}},
-    {{{{{57.4, 80.5}, {74.0, 100.2}, {87.5, 113.8}, {77.0, 100.1}, {89.7, 116.9}, {102.5, 128.9}}},
-      {{{77.3, 98.5},
-        {94.0, 118.4},
-        {108.4, 130.7},
-        {97.4, 117.0},
-        {108.7, 131.6},
-        {121.9, 143.9}}}}},
+// [parallelization][case], microseconds. Thread stacks are kept to their processors.
+constexpr std::array<std::array<Measured, kCases>, 2> kTimes = {{
+    {{{66.6, 91.9}, {83.3, 111.4}, {103.0, 131.2}, {105.1, 129.0}, {111.3, 139.9}, {130.2, 158.1}}},
+    {{{57.4, 80.5}, {74.0, 100.2}, {87.5, 113.8}, {77.0, 100.1}, {89.7, 116.9}, {102.5, 128.9}}},
 }};
 constexpr std::array<double, 2> kColdCold = {284.3, 232.2};
-constexpr double kAcquire = 4.05;
-constexpr double kRelease = 4.52;
 
 constexpr CacheGeometry kFirst{.lines = 1024, .line_bytes = 32};
 constexpr CacheGeometry kSecond{.lines = 8192, .line_bytes = 128};
@@ -47,20 +28,20 @@ constexpr ReferenceStream kOtherWork{.clock_hz = 100e6, .cycles_per_reference = 
 
 }  // namespace
 
-ProtocolCostModel::ProtocolCostModel(const ProtocolCostParams& params, int processors)
-    : params_(params), free_since_ms_(static_cast<std::size_t>(processors), 0) {}
+ProtocolCostModel::ProtocolCostModel(Parallelization parallelization, int processors)
+    : parallelization_(parallelization), free_since_ms_(static_cast<std::size_t>(processors), 0) {}
 
 RunCost ProtocolCostModel::Begin(const RunRequest& request) {
   const auto processor = static_cast<std::size_t>(request.worker);
   if (session_at_.size() <= request.stream) session_at_.resize(request.stream + 1, -1);
   const Times times = CaseOf(request);
-  const auto kind = static_cast<std::size_t>(params_.parallelization);
+  const auto kind = static_cast<std::size_t>(parallelization_);
   const double away_ms = std::max(0.0, request.now_ms - free_since_ms_[processor]);
   const double us = TwoLevelTime(
       {.hot_hot = times.hot, .cold_hot = times.cold, .cold_cold = kColdCold[kind]},
       DisplacedShare(kFirst, kOtherWork, away_ms), DisplacedShare(kSecond, kOtherWork, away_ms));
   RunCost cost;
-  cost.total_ms = (us + FreeMemory(request.worker)) / 1000;
+  cost.total_ms = us / 1000;
   session_at_[request.stream] = request.worker;
   last_stream_ = request.stream;
   history_at_ = request.worker;
@@ -72,21 +53,12 @@ ProtocolCostModel::Times ProtocolCostModel::CaseOf(const RunRequest& request) co
   const int session_at = session_at_[request.stream];
   const bool session_here = session_at < 0 || session_at == request.worker;
   // A stack of its own sees one stream only: its history never changes.
-  const bool written = params_.parallelization == Parallelization::kLocking &&
+  const bool written = parallelization_ == Parallelization::kLocking &&
                        last_stream_ != static_cast<std::int64_t>(request.stream);
   const int history = !written ? 0 : (history_at_ == request.worker ? 1 : 2);
-  const Measured& measured =
-      kTimes[static_cast<std::size_t>(params_.parallelization)][params_.stack_migrates ? 1 : 0]
-            [(session_here ? 0U : 3U) + static_cast<std::size_t>(history)];
+  const Measured& measured = kTimes[static_cast<std::size_t>(parallelization_)]
+                                   [(session_here ? 0U : 3U) + static_cast<std::size_t>(history)];
   return {measured.hot, measured.cold};
-}
-
-// Another processor used the pool before; with several at work, also until this one gives back.
-double ProtocolCostModel::FreeMemory(int processor) {
-  if (!params_.shared_free_memory) return 0;
-  const bool elsewhere = memory_at_ >= 0 && memory_at_ != processor;
-  memory_at_ = processor;
-  return elsewhere ? kAcquire + kRelease : 0;
 }
 
 }  // namespace gopmill::sim

@@ -172,8 +172,7 @@ Result<std::vector<ValidationRow>> ValidateProtocolProcessing() {
   for (const ProtocolCase& published : kProtocolCases) {
     SimulationParams params{.policy = published.policy};
     params.make_cost_model = [&](int processors) {
-      return std::make_unique<ProtocolCostModel>(
-          ProtocolCostParams{.parallelization = published.parallelization}, processors);
+      return std::make_unique<ProtocolCostModel>(published.parallelization, processors);
     };
     GOPMILL_ASSIGN_OR_RETURN(const SimResult result, Simulate(params, machine, workload));
     rows.push_back({.what = std::string(published.name) + ", service",
