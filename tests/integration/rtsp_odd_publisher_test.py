@@ -16,7 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mock_camera import FPS, fragments, pictures  # noqa: E402
-from rtsp_wild_test import Publisher, Recorded, stamp_of  # noqa: E402
+from rtsp_recorded import Publisher, Recorded, stamp_of  # noqa: E402
 from served import Server, check, decode, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
