@@ -258,10 +258,9 @@ void Publishing::Finish(ClientState& state) {
 
 bool Publishing::Over(ClientState& state) {
   const MutexLock lock(state.mutex);
-  const Publication& publication = state.publication;
-  if (publication.reception == nullptr) return false;
-  if (!publication.name.empty()) return SteadyNow() > publication.take_by;
-  return publication.reception->feed()->abandoned();
+  if (state.publication.reception == nullptr) return false;
+  if (!state.publication.name.empty()) return SteadyNow() > state.publication.take_by;
+  return state.publication.reception->feed()->abandoned();
 }
 
 }  // namespace gopmill

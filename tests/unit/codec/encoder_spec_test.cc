@@ -14,6 +14,7 @@ extern "C" {
 
 #include "codec/video_encoder.h"
 #include "media/resolve_target.h"
+#include "tests/unit/codec/test_frames.h"
 
 namespace gopmill {
 namespace {

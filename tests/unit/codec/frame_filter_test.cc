@@ -745,7 +745,7 @@ TEST(Geometry, SampleAspectsThatNoPlayerShowsStayInBounds) {
   EXPECT_EQ(av::AspectFromAv({0, 1}), (Rational{1, 1}));
   EXPECT_EQ(av::AspectFromAv({2'147'483'647, 1}), (Rational{65'535, 1}));
   EXPECT_EQ(av::AspectFromAv({1, 2'147'483'647}), (Rational{1, 65'535}));
-  // As Matroska tells it by a width of 2147483647 and a height of 2000003.
+  // As YUV4MPEG2 may tell it.
   const Rational odd = av::AspectFromAv({2'147'483'647, 2'000'003});
   EXPECT_NEAR(odd.ToDouble(), 2'147'483'647. / 2'000'003, 0.01);
   const Size source{1919, 1079}, output{853, 479};

@@ -5,6 +5,7 @@
 #include "codec/scaling.h"
 
 extern "C" {
+#include <libavutil/cpu.h>
 #include <libavutil/pixdesc.h>
 }
 
