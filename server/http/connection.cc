@@ -19,6 +19,7 @@
 #include "base/peer_name.h"
 #include "server/http/access.h"
 #include "server/http/problem.h"
+#include "server/http/response_fields.h"
 
 namespace gopmill {
 namespace {
@@ -44,6 +45,14 @@ void TuneSocket(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kQuietSeconds, sizeof kQuietSeconds);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kAskSeconds, sizeof kAskSeconds);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kQuestions, sizeof kQuestions);
+}
+
+// On the thread that has made a text, so that the loop need not. Null if it is not wanted.
+using Packs = std::shared_ptr<PackedTexts>;
+
+void PackEarly(const Packs& packs, const std::shared_ptr<const std::string>& text) {
+  if (packs == nullptr || text == nullptr) return;
+  packs->Of(SharedBody{.owner = text, .bytes = *text, .kept_bytes = text->capacity()});
 }
 
 HttpConnection* Self(void* pointer) { return static_cast<HttpConnection*>(pointer); }
@@ -235,6 +244,11 @@ void HttpConnection::Arm(Timer timer) {
 
 // Requests.
 
+std::shared_ptr<PackedTexts> HttpConnection::WantedPacked() {
+  const bool wanted = request_.method != "HEAD" && AcceptsGzip(request_);
+  return wanted ? host_.packed() : nullptr;
+}
+
 void HttpConnection::ProcessInput() {
   while (phase_ == Phase::kReading) {
     if (evbuffer_get_length(output()) > host_.limits().pipeline_output_bytes) {
@@ -302,15 +316,17 @@ void HttpConnection::StartDeferred(const DeferredReply& reply) {
   Arm(Timer::kService);
   left_ = std::stop_source();
   costly_ = reply.costly;
-  reply.start(left_.get_token(), [post = host_.MakePoster(id_), exchange = exchange_,
-                                  finish = reply.finish](Result<SharedText> result) {
-    post([exchange, finish, result = std::move(result)](HttpConnection& self) {
-      if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
-      self.costly_ = false;
-      self.Respond(finish(result));
-      self.NextRequest();
-    });
-  });
+  reply.start(left_.get_token(),
+              [post = host_.MakePoster(id_), exchange = exchange_, packs = WantedPacked(),
+               finish = reply.finish](Result<SharedText> result) {
+                if (result.ok()) PackEarly(packs, *result);
+                post([exchange, finish, result = std::move(result)](HttpConnection& self) {
+                  if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
+                  self.costly_ = false;
+                  self.Respond(finish(result));
+                  self.NextRequest();
+                });
+              });
 }
 
 void HttpConnection::StartPart(PartReply reply) {
@@ -319,8 +335,9 @@ void HttpConnection::StartPart(PartReply reply) {
   Arm(Timer::kPart);
   if (!std::exchange(stream_counted_, true)) host_.OnStreamBegan();
   part_ = host_.context().service.OpenPart(
-      std::move(reply.part),
-      [post = host_.MakePoster(id_), exchange = exchange_](Result<MediaPart> part) {
+      std::move(reply.part), [post = host_.MakePoster(id_), exchange = exchange_,
+                              packs = WantedPacked()](Result<MediaPart> part) {
+        if (part.ok() && IsText(part->content_type)) PackEarly(packs, part->bytes);
         post([exchange, part = std::move(part)](HttpConnection& self) {
           if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
           self.part_ = 0;

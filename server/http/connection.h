@@ -65,6 +65,8 @@ class ConnectionHost {
   // False if there is none.
   virtual bool MakeRoom(std::uint64_t connection, const SharedBody& body) = 0;
   virtual const std::shared_ptr<WaitingAnswers>& answers() = 0;
+  // Where texts are put before they come to the loop, too.
+  virtual const std::shared_ptr<PackedTexts>& packed() = 0;
   virtual void OnStreamBegan() = 0;
   // The last byte of a stream was handed to the kernel, or its connection closed.
   virtual void OnStreamOver() = 0;
@@ -116,7 +118,8 @@ class HttpConnection {
   void Arm(Timer timer);
 
   void ProcessInput();
-  bool FeedParser();  // whether a whole request was read
+  std::shared_ptr<PackedTexts> WantedPacked();  // null if the request wants nothing compressed
+  bool FeedParser();                            // whether a whole request was read
   void Dispatch();
   void Respond(HttpResponse response);
   void SendBody(SharedBody body);

@@ -28,7 +28,7 @@ SharedBody TakeBody(HttpResponse& response) {
 }  // namespace
 
 void HttpConnection::Respond(HttpResponse response) {
-  CompressIfAccepted(request_, response);
+  CompressIfAccepted(request_, response, *host_.packed());
   const bool has_body = request_.method != "HEAD" && !response.content().empty();
   SharedBody body = has_body ? TakeBody(response) : SharedBody{};
   if (body.kept_bytes > host_.limits().small_answer_bytes && !host_.MakeRoom(id_, body)) {

@@ -9,7 +9,7 @@
 
 namespace gopmill {
 
-// The fastest level: answers are compressed on the event loop, where a megabyte costs a few
+// The fastest level: answers are compressed on the event loop, where a megabyte costs some ten
 // milliseconds. Empty result if zlib has no memory: send the text as it is then.
 std::optional<std::string> Gzip(std::string_view text);
 

@@ -124,6 +124,7 @@ class HttpServer::Impl final : public ConnectionHost {
   }
 
   const std::shared_ptr<WaitingAnswers>& answers() override { return answers_; }
+  const std::shared_ptr<PackedTexts>& packed() override { return packed_; }
 
   bool MakeRoom(std::uint64_t connection, const SharedBody& body) override {
     while (!answers_->HasRoom(body)) {
@@ -232,6 +233,7 @@ class HttpServer::Impl final : public ConnectionHost {
   const HttpOptions options_;
   const std::string refusal_ = RefusalText();
   const std::shared_ptr<WaitingAnswers> answers_;
+  const std::shared_ptr<PackedTexts> packed_ = std::make_shared<PackedTexts>();
   HttpMetrics metrics_;
   Users users_;                                                    // loop thread only
   std::size_t max_connections_ = options_.limits.max_connections;  // loop thread only

@@ -10,13 +10,6 @@
 namespace gopmill {
 namespace {
 
-bool IsText(std::string_view content_type) {
-  return content_type.starts_with("text/") || content_type.find("json") != std::string_view::npos ||
-         content_type.find("svg") != std::string_view::npos ||
-         content_type.find("mpegurl") != std::string_view::npos ||
-         content_type.find("dash+xml") != std::string_view::npos;
-}
-
 constexpr std::string_view kPackedEnd = "-gzip\"";  // of the tag of a compressed form
 
 void TagAsPacked(HttpResponse& response) {
@@ -25,7 +18,32 @@ void TagAsPacked(HttpResponse& response) {
   }
 }
 
+// False where it stays as it is. Nothing is made for HEAD.
+bool Pack(HttpResponse& response, PackedTexts& packed, bool head_only) {
+  const std::size_t size = response.content().size();
+  const bool built_in = response.shared && response.shared->owner == nullptr;
+  if (size < kMinGzipBytes || size > kMaxGzipBytes) return false;
+  const std::size_t most = built_in ? kMaxGzipBytes : kMaxLoopGzipBytes;
+  if (response.shared) {
+    const PackedTexts::Bytes bytes = packed.Of(*response.shared, head_only ? 0 : most);
+    if (bytes) {
+      response.shared =
+          SharedBody{.owner = bytes, .bytes = *bytes, .kept_bytes = bytes->capacity()};
+      return true;
+    }
+  } else if (auto bytes = head_only || size > most ? std::nullopt : Gzip(response.body)) {
+    response.body = *std::move(bytes);
+    return true;
+  }
+  if (head_only) response.length_known = false;  // of what GET would give
+  return head_only;
+}
+
 }  // namespace
+
+bool AcceptsGzip(const HttpRequest& request) {
+  return OffersToken(request.List("accept-encoding"), "gzip");
+}
 
 std::string PlainTags(const HttpRequest& request) {
   std::string tags = request.List("if-none-match");
@@ -54,7 +72,7 @@ HttpFields CommonFields(const HttpRequest& request, Persistence persistence) {
   return fields;
 }
 
-void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
+void CompressIfAccepted(const HttpRequest& request, HttpResponse& response, PackedTexts& packed) {
   if (!IsText(response.content_type)) return;
   response.fields.emplace_back("Vary", "Accept-Encoding");
   if (response.status == 304 &&
@@ -62,15 +80,11 @@ void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
     TagAsPacked(response);
   }
   if (response.status == 206 || response.status == 304) return;
-  const std::size_t size = response.content().size();
-  if (size < kMinGzipBytes || size > kMaxGzipBytes) return;
-  if (!OffersToken(request.List("accept-encoding"), "gzip")) return;
-  if (auto packed = Gzip(response.content())) {
-    response.shared.reset();
-    response.body = *std::move(packed);
-    response.fields.emplace_back("Content-Encoding", "gzip");
-    TagAsPacked(response);
+  if (!AcceptsGzip(request) || !Pack(response, packed, request.method == "HEAD")) {
+    return;
   }
+  response.fields.emplace_back("Content-Encoding", "gzip");
+  TagAsPacked(response);
 }
 
 }  // namespace gopmill

@@ -274,10 +274,58 @@ TEST(CompressIfAccepted, APartOfATextStaysAsItIs) {
     response.status = status;
     response.content_type = "text/vtt";
     response.body = std::string(kMinGzipBytes, 'x');
-    CompressIfAccepted(request, response);
+    PackedTexts packed;
+    CompressIfAccepted(request, response, packed);
     EXPECT_EQ(response.body.size() == kMinGzipBytes, status == 206);
     EXPECT_THAT(response.fields, testing::Contains(testing::Pair("Vary", "Accept-Encoding")));
   }
+}
+
+// A live playlist that many watch is compressed on the loop; what is too long for that is not.
+TEST(CompressIfAccepted, ATextThatSeveralGetIsCompressedOnce) {
+  HttpRequest request{.method = "GET", .target = "/", .fields = {{"accept-encoding", "gzip"}}};
+  PackedTexts packed;
+  const auto answer = [&](const std::shared_ptr<const std::string>& text) {
+    HttpResponse response;
+    response.content_type = "text/vtt";
+    response.shared = SharedBody{.owner = text, .bytes = *text, .kept_bytes = text->size()};
+    CompressIfAccepted(request, response, packed);
+    return response;
+  };
+  auto text = std::make_shared<const std::string>(10'000, 'x');
+  request.method = "HEAD";
+  EXPECT_FALSE(answer(text).length_known);
+  EXPECT_EQ(packed.made(), 0U) << "nobody gets it";
+  request.method = "GET";
+  const HttpResponse first = answer(text), second = answer(text);
+  EXPECT_LT(first.content().size(), 1000U);
+  EXPECT_EQ(first.content().data(), second.content().data());
+  EXPECT_EQ(packed.made(), 1U);
+  request.method = "HEAD";
+  EXPECT_TRUE(answer(text).length_known);
+  request.method = "GET";
+  text = std::make_shared<const std::string>(10'000, 'y');
+  EXPECT_NE(answer(text).content(), first.content()) << "another text, maybe at the same place";
+  text = std::make_shared<const std::string>(kMaxLoopGzipBytes + 1, 'x');
+  EXPECT_EQ(answer(text).content().size(), text->size()) << "it takes too long on the loop";
+  EXPECT_EQ(packed.made(), 2U);
+  packed.Of({.owner = text, .bytes = *text});  // as the thread does that has made it
+  EXPECT_LT(answer(text).content().size(), 10'000U);
+}
+
+TEST(CompressIfAccepted, WhatIsBuiltInIsCompressedOnceWhateverItsSize) {
+  const HttpRequest request{
+      .method = "GET", .target = "/", .fields = {{"accept-encoding", "gzip"}}};
+  const std::string text(2 * kMaxLoopGzipBytes, 'x');
+  PackedTexts packed;
+  for (int i = 0; i < 2; ++i) {
+    HttpResponse response;
+    response.content_type = "text/javascript";
+    response.shared = SharedBody{.owner = nullptr, .bytes = text};
+    CompressIfAccepted(request, response, packed);
+    EXPECT_LT(response.content().size(), 10'000U);
+  }
+  EXPECT_EQ(packed.made(), 1U);
 }
 
 TEST_F(ProtocolTest, ThePageMayOnlyUseItsOwnServer) {
