@@ -30,6 +30,7 @@ PoolState::PoolState(const Topology& topology, std::span<const int> worker_pus,
       workers_(worker_pus.size()) {
   for (std::size_t c = 0; c < classes_.size(); ++c) turns_.emplace_back(&head_memory_);
   for (std::size_t i = 0; i < workers_.size(); ++i) {
+    held_.emplace_back(&head_memory_);
     candidates_.push_back(Candidate::Of(static_cast<std::uint32_t>(i)));
     RefreshIdle(WorkerId{static_cast<std::int32_t>(i)});
   }
@@ -80,7 +81,7 @@ void PoolState::LineUp(Stream& stream, UnitRef ref) {
   };
   const UnitRef old_head = stream.waiting.front();
   const WorkerId held_for =
-      old_head.valid() && unit(old_head).held.linked ? unit(old_head).worker : WorkerId{};
+      old_head.valid() && unit(old_head).is_held ? unit(old_head).worker : WorkerId{};
   if (later(old_head) || behind(old_head, ref)) LeaveHeads(old_head);
   UnitRef before = stream.waiting.back();
   for (; later(before); before = unit(before).line.previous) {
@@ -158,17 +159,19 @@ void PoolState::Hold(UnitRef ref, WorkerId w) {
   Unit& held = unit(ref);
   held.worker = w;
   if (w.value < 0) return;
-  worker(w).held.InsertBySequence(units_, ref);
+  held.held_place = held_[static_cast<std::size_t>(w.value)].Join(
+      {.due = {}, .sequence = held.place.sequence, .unit = ref});
+  held.is_held = true;
   held.load = LoadOn(held, measure_ == QueueMeasure::kPredicted ? expected_run(held, w) : 0);
   worker(w).held_load += held.load;
 }
 
 void PoolState::Unhold(UnitRef ref) {
-  const Unit& held = unit(ref);
-  if (!held.held.linked) return;
-  Worker& w = worker(held.worker);
-  w.held.Remove(units_, ref);
-  w.held_load -= held.load;
+  Unit& held = unit(ref);
+  if (!held.is_held) return;
+  held.is_held = false;
+  held_[static_cast<std::size_t>(held.worker.value)].Leave(held.held_place);
+  worker(held.worker).held_load -= held.load;
 }
 
 std::uint64_t PoolState::LoadOn(const Unit& unit, double expected) const {

@@ -11,10 +11,9 @@
 // A head for which a policy has chosen a full worker is *held* for that worker: it waits, its
 // stream waits behind it, and nobody else does.
 //
-// Guarantees: no operation looks at all workers. What becomes a head finds its place in O(log n); a
-// unit that lines up goes past the later ones of its line, a head that is held past those held for
-// the same worker that came later. None allocates except when more units or streams are in the
-// scheduler than ever before.
+// Guarantees: no operation looks at all workers. What becomes a head or is held finds its place in
+// O(log n); a unit that lines up goes past the later ones of its line. None allocates except when
+// more units or streams are in the scheduler than ever before.
 //
 // Thread-safety: compatible.
 #pragma once
@@ -78,8 +77,9 @@ struct Unit {
   UnitLink line;         // its stream's line, or its stream's assigned units
   bool is_head = false;  // then these are its places among the heads of all lines and of its class
   HeadOrder::Place head_place = {}, turn_place = {};
-  UnitLink held;  // the heads held for one worker
-  UnitLink run;   // the run queue of a worker
+  bool is_held = false;  // then this is its place among the heads held for `worker`
+  HeadOrder::Place held_place = {};
+  UnitLink run;  // the run queue of a worker
 };
 
 class PoolState {
@@ -125,8 +125,12 @@ class PoolState {
     const Unit& at = unit(ref);
     return turns_[at.service_class].After(at.turn_place);
   }
-  [[nodiscard]] UnitRef OldestHeldFor(WorkerId w) const { return worker(w).held.front(); }
-  [[nodiscard]] UnitRef NextHeld(UnitRef ref) const { return HeldList::Next(units_, ref); }
+  [[nodiscard]] UnitRef OldestHeldFor(WorkerId w) const { return held_for(w).front(); }
+  // Of a head that is held.
+  [[nodiscard]] UnitRef NextHeld(UnitRef ref) const {
+    const Unit& at = unit(ref);
+    return held_for(at.worker).After(at.held_place);
+  }
   // The unit a worker is busy with.
   [[nodiscard]] UnitRef Running(WorkerId w) const { return worker(w).queue.front(); }
   [[nodiscard]] UnitRef NextQueued(UnitRef ref) const { return RunList::Next(units_, ref); }
@@ -217,12 +221,10 @@ class PoolState {
 
  private:
   using LineList = UnitList<Unit, &Unit::line>;
-  using HeldList = UnitList<Unit, &Unit::held>;
   using RunList = UnitList<Unit, &Unit::run>;
 
   struct Worker {
     RunList queue;
-    HeldList held;
     int units = 0;
     std::uint64_t bytes = 0;  // of all units it has
     std::uint64_t load = 0;   // the same in the measure of the queues
@@ -247,6 +249,9 @@ class PoolState {
     return workers_[static_cast<std::size_t>(w.value)];
   }
   Worker& worker(WorkerId w) { return workers_[static_cast<std::size_t>(w.value)]; }
+  [[nodiscard]] const HeadOrder& held_for(WorkerId w) const {
+    return held_[static_cast<std::size_t>(w.value)];
+  }
   Stream& stream_of(UnitRef ref) { return streams_[unit(ref).stream_slot]; }
   [[nodiscard]] const Stream& stream_of(UnitRef ref) const {
     return streams_[unit(ref).stream_slot];
@@ -279,6 +284,7 @@ class PoolState {
   std::pmr::unsynchronized_pool_resource head_memory_;
   HeadOrder heads_{&head_memory_};  // by arrival alone
   std::vector<HeadOrder> turns_;    // by class; by deadline, then arrival
+  std::vector<HeadOrder> held_;     // by worker; by arrival alone
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> free_streams_;
   // Streams come and go with every gap in their units: their map nodes are used again.

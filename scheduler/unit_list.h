@@ -50,15 +50,6 @@ class UnitList {
   }
   void PushBack(Slots& slots, UnitRef ref) { InsertAfter(slots, back_, ref); }
 
-  // Keeps the list in order of their places. Looks from the back, where new units belong.
-  void InsertBySequence(Slots& slots, UnitRef ref) {
-    UnitRef place = back_;
-    while (place.valid() && slots[place.slot].place.sequence > slots[ref.slot].place.sequence) {
-      place = (slots[place.slot].*kLink).previous;
-    }
-    InsertAfter(slots, place, ref);
-  }
-
   void Remove(Slots& slots, UnitRef ref) {
     UnitLink& link = slots[ref.slot].*kLink;
     (link.previous.valid() ? (slots[link.previous.slot].*kLink).next : front_) = link.next;

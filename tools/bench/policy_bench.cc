@@ -17,6 +17,8 @@
 // a
 //   unit costs but its hops between threads; three streams per worker, one unit at a time each.
 //
+// hold/10000: PoolState::Hold of one of 10,000 heads that are held for one worker.
+//
 // ca-ahrw looks at every worker and serves at most 256; it is left out of the big machine.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -55,6 +57,7 @@ constexpr Duration kOpening = std::chrono::milliseconds(1);
 constexpr Duration kWaited = std::chrono::milliseconds(5);
 constexpr TimePoint kNow{std::chrono::seconds(10)};
 constexpr std::uint64_t kOvertaking = 3;
+constexpr std::uint64_t kHeld = 10'000;
 
 struct Bench {
   std::unique_ptr<PoolState> pool;
@@ -238,6 +241,21 @@ void Step(benchmark::State& state, Bench bench) {
   }
 }
 
+// Each in turn is held anew for the worker that all wait for.
+void Hold(benchmark::State& state, Bench bench) {
+  PoolState& pool = *bench.pool;
+  std::vector<UnitRef> heads;
+  for (std::uint64_t s = 0; s < kHeld; ++s) {
+    heads.push_back(pool.Add(UnitOf(s, 0, kRunBytes), nullptr));
+    pool.Hold(heads.back(), WorkerId{0});
+  }
+  std::size_t next = 0;
+  for (auto _ : state) {
+    pool.Hold(heads[next], WorkerId{0});
+    next = (next + 1) % heads.size();
+  }
+}
+
 void RegisterAll() {
   using Function = void (*)(benchmark::State&, Bench);
   const std::pair<const char*, Function> kinds[] = {
@@ -257,6 +275,8 @@ void RegisterAll() {
       }
     }
   }
+  const auto hold = [](benchmark::State& state) { Hold(state, MakeBench("fifo", kMachines[0])); };
+  benchmark::RegisterBenchmark(fmt::format("hold/{}", kHeld).c_str(), hold);
 }
 
 }  // namespace
