@@ -38,7 +38,7 @@ struct ServerConfig {
     std::int64_t max_sessions = 64;               // 1..10000 players and publishers
     std::int64_t session_timeout_seconds = 60;    // 5..3600 without a sign of life
     std::int64_t stall_timeout_seconds = 15;      // 1..3600: a client over TCP that takes no byte
-    std::int64_t publisher_timeout_seconds = 10;  // 1..3600 without a packet of a publisher
+    std::int64_t publisher_timeout_seconds = 10;  // 1..3600 without a picture of a publisher
   } rtsp;
 
   // Live streams that are brought by SRT and RTMP: one at a time each.

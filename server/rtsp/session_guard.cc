@@ -11,36 +11,60 @@ namespace gopmill {
 namespace {
 
 // Offsets in packets, and types of RTCP (RFC 3550; RFC 5761, section 4, tells them from RTP).
-constexpr std::size_t kReporter = 4, kSender = 8, kPacketHeader = 12;
-constexpr std::uint8_t kFirstReport = 192, kLastReport = 223, kDescription = 202;
+constexpr std::size_t kWord = 4, kReporter = 4, kSender = 8, kPacketHeader = 12;
+constexpr std::uint8_t kFirstReport = 192, kLastReport = 223, kDescription = 202, kBye = 203;
 
 std::uint32_t NumberAt(std::span<const std::uint8_t> bytes, std::size_t at) {
   return (std::uint32_t{bytes[at]} << 24U) | (std::uint32_t{bytes[at + 1]} << 16U) |
          (std::uint32_t{bytes[at + 2]} << 8U) | bytes[at + 3];
 }
 
+enum class PadKind { kMedia, kReports };
+
 // User data of a probe in front of a session, which owns it. A pad gets one packet at a time.
 class SessionGuard {
  public:
-  SessionGuard(GstElement* rtpbin, guint number, SessionUse use) : use_(use) {
+  SessionGuard(GstElement* rtpbin, guint number, PadKind kind, SessionUse use)
+      : kind_(kind), use_(use) {
     GObject* session = nullptr;
     g_signal_emit_by_name(rtpbin, "get-internal-session", number, &session);
     session_ = gst::Adopt(session);
   }
 
   bool Allow(std::span<const std::uint8_t> packet) {
-    if (packet.size() < kReporter + 4) return false;
-    if (packet[1] < kFirstReport || packet[1] > kLastReport) {
-      return packet.size() >= kPacketHeader && Admit(NumberAt(packet, kSender));
-    }
+    if (kind_ == PadKind::kMedia) return AllowMedia(packet);
     return AllowReports(packet, [this](std::uint8_t type, std::uint32_t from) {
-      return (use_ == SessionUse::kPublish || type != kSenderReportType) && Admit(from);
+      return type == kSenderReportType ? SendsPackets(from) : Admit(from);
     });
   }
 
   static void Destroy(gpointer pointer) noexcept { delete static_cast<SessionGuard*>(pointer); }
 
  private:
+  // A session hears of each contributor (CSRC), too.
+  bool AllowMedia(std::span<const std::uint8_t> packet) {
+    if (packet.size() < kPacketHeader) return false;
+    const std::size_t contributors = packet[0] & 0x0fU;
+    const bool report = packet[1] >= kFirstReport && packet[1] <= kLastReport;
+    if (report || packet.size() < kPacketHeader + kWord * contributors) return false;
+    for (std::size_t i = 0; i < contributors; ++i) {
+      if (!Admit(NumberAt(packet, kPacketHeader + kWord * i))) return false;
+    }
+    return Admit(NumberAt(packet, kSender));
+  }
+
+  // The first of a publisher may come before its packets: its next one counts. One by itself would
+  // take the only place that a sender has.
+  bool SendsPackets(std::uint32_t from) {
+    if (use_ == SessionUse::kPlay) return false;
+    GObject* found = nullptr;
+    g_signal_emit_by_name(session_.get(), "get-source-by-ssrc", from, &found);
+    const auto source = gst::Adopt(found);
+    gboolean sends = FALSE;
+    if (source != nullptr) g_object_get(source.get(), "is-sender", &sends, nullptr);
+    return sends != FALSE && Admit(from);
+  }
+
   bool Admit(std::uint32_t from) {
     if (known_ && from == last_) return true;
     guint own = 0;
@@ -54,6 +78,7 @@ class SessionGuard {
     return known_ || count < (use_ == SessionUse::kPublish ? kMostAtPublisher : kMostAtPlayers);
   }
 
+  const PadKind kind_;
   const SessionUse use_;
   gst::Object<GObject> session_;
   bool known_ = false;  // the one that came last
@@ -73,12 +98,11 @@ GstPadProbeReturn LetIn(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer guard) 
 void GuardPad(GstElement* rtpbin, GstPad* pad, SessionUse use) {
   const gst::Text name(gst_pad_get_name(pad));
   guint number = 0;
-  if (std::sscanf(name.get(), "recv_rtp_sink_%u", &number) != 1 &&
-      std::sscanf(name.get(), "recv_rtcp_sink_%u", &number) != 1) {
-    return;
-  }
+  const bool media = std::sscanf(name.get(), "recv_rtp_sink_%u", &number) == 1;
+  if (!media && std::sscanf(name.get(), "recv_rtcp_sink_%u", &number) != 1) return;
+  const PadKind kind = media ? PadKind::kMedia : PadKind::kReports;
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, &LetIn,
-                    std::make_unique<SessionGuard>(rtpbin, number, use).release(),
+                    std::make_unique<SessionGuard>(rtpbin, number, kind, use).release(),
                     &SessionGuard::Destroy);
 }
 
@@ -93,11 +117,15 @@ bool AllowReports(std::span<const std::uint8_t> rtcp,
                   const std::function<bool(std::uint8_t type, std::uint32_t from)>& allowed) {
   constexpr std::uint8_t kCount = 0x1f;  // of the senders that a description describes
   while (!rtcp.empty()) {
-    if (rtcp.size() < kReporter + 4) return false;
-    const std::size_t size = 4 * ((std::size_t{rtcp[2]} << 8U | rtcp[3]) + 1);
-    if (size < kReporter + 4 || size > rtcp.size()) return false;
-    if (rtcp[1] == kDescription && (rtcp[0] & kCount) > 1) return false;
-    if (!allowed(rtcp[1], NumberAt(rtcp, kReporter))) return false;
+    if (rtcp.size() < kWord) return false;
+    const std::size_t size = kWord * ((std::size_t{rtcp[2]} << 8U | rtcp[3]) + 1);
+    if (size > rtcp.size()) return false;
+    const std::size_t named = rtcp[0] & kCount;
+    const bool lists = rtcp[1] == kDescription || rtcp[1] == kBye;
+    if (lists && named > 1) return false;
+    const bool nobody = lists && named == 0;
+    if (!nobody && size < kReporter + kWord) return false;
+    if (!nobody && !allowed(rtcp[1], NumberAt(rtcp, kReporter))) return false;
     rtcp = rtcp.subspan(size);
   }
   return true;

@@ -263,7 +263,7 @@ void MediaService::Reload(const ServerConfig& config) {
 
 void MediaService::FitWorkers(const CgroupPaths& cgroup) {
   // Without a file descriptor for it nothing is known; that is no quota less.
-  if (!std::ifstream(cgroup.membership)) return;
+  const bool known = static_cast<bool>(std::ifstream(cgroup.membership));
   Scheduler& scheduler = engine_->scheduler();
   const int started = scheduler.worker_count();
   // Files are read without the lock, which what answers clients takes, too.
@@ -272,6 +272,7 @@ void MediaService::FitWorkers(const CgroupPaths& cgroup) {
   {
     const MutexLock lock(mutex_);
     const auto set = static_cast<int>(config_.scheduler.workers);
+    if (set == 0 && !known) return;
     wanted = set > 0 ? set : allowed;
     if (wanted == std::exchange(wanted_workers_, wanted)) return;
   }

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Senders that nobody has announced: thousands of SSRCs in the packets and reports of one track. What they cost stays bounded, and
 those who have a track go on."""

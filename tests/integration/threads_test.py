@@ -5,6 +5,7 @@ answered beside them. Counted is what other work on the machine does not change:
 that may have any processor, what must not be fewer in threads that run or wait for one."""
 
 import json
+import os
 import re
 import statistics
 import subprocess

@@ -157,7 +157,8 @@ TEST(ReplayTest, AUnitThatTakesAMinuteStopsToo) {
   const double before_s = UsageNow().cpu_seconds();
   std::jthread stopper([&] {
     // What the threads beside this one have used: the unit has begun.
-    while (UsageNow().cpu_seconds() - ToSeconds(ThreadCpuNow()) < before_s + 0.1) {
+    while (UsageNow().cpu_seconds() - ToSeconds(ThreadCpuNow()) < before_s + 0.1 &&
+           SteadyNow() < begin + std::chrono::seconds(30)) {
       std::this_thread::yield();
     }
     stop.request_stop();

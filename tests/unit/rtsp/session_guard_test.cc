@@ -62,6 +62,7 @@ TEST(SessionGuard, AReportThatIsNotWholeIsNone) {
   EXPECT_FALSE(AllowsAll({0x80, kReceiverReport, 0, 0}));
   EXPECT_FALSE(AllowsAll({0x80, kReceiverReport, 0, 0, 1, 2, 3, 4})) << "shorter than its sender";
   EXPECT_FALSE(AllowsAll(Report(kDescription, 7, 2, 4))) << "of several";
+  EXPECT_TRUE(AllowsAll({0x80, kDescription, 0, 0})) << "of nobody";
 }
 
 class GuardedSession : public testing::Test {
@@ -131,6 +132,42 @@ TEST_F(GuardedSession, ATrackOfAPublisherHasOneSenderAndKnowsAFew) {
   }
   EXPECT_EQ(streams(), 1);
   EXPECT_LE(sources(), kMostAtPublisher);
+}
+
+TEST_F(GuardedSession, ContributorsCountAndMediaIsNoReport) {
+  Begin(SessionUse::kPublish);
+  Send(*rtp_, Packet(1, 0));
+  Send(*rtp_, Packet(1, 1));
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    Bytes mixed = Packet(1, static_cast<std::uint8_t>(2 + i));
+    mixed[0] = 0x8f;
+    Bytes contributors;
+    for (std::uint32_t k = 0; k < 15; ++k) PutNumber(contributors, 100 + 15 * i + k);
+    mixed.insert(mixed.begin() + 12, contributors.begin(), contributors.end());
+    Send(*rtp_, mixed);
+    // What looks like a report of who is known, and is a packet of somebody else.
+    Bytes disguised = Packet(9000 + i, static_cast<std::uint8_t>(9));
+    disguised[1] = 210;
+    disguised[7] = 1;
+    Send(*rtp_, disguised);
+  }
+  EXPECT_LE(sources(), kMostAtPublisher + 15);
+}
+
+TEST_F(GuardedSession, ReportsOfWhoSendsAreHeard) {
+  Begin(SessionUse::kPublish);
+  int reports = 0;
+  g_signal_connect(session_.get(), "on-receiving-rtcp",
+                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
+                     ++*static_cast<int*>(count);
+                   }),
+                   &reports);
+  Send(*rtcp_, Report(kSenderReportType, 1, 0, 5));
+  EXPECT_EQ(reports, 0) << "it would take the place of who sends";
+  for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
+  Send(*rtcp_, Report(kSenderReportType, 2, 0, 5));
+  EXPECT_EQ(reports, 1);
+  EXPECT_EQ(streams(), 1);
 }
 
 TEST_F(GuardedSession, PlayersSendNoSendersReports) {
