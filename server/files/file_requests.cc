@@ -31,15 +31,16 @@ void FileRequests::Stop() {
   changed_.NotifyAll();
 }
 
+std::size_t FileRequests::Waiting() const { return requests_.size() + asking_.size(); }
+
 // Why there is no room for one more, if so.
 std::optional<Error> FileRequests::Refusal() {
-  const auto full = [this] { return requests_.size() + asking_.size() >= kMaxFileRequests; };
   const auto has_left = [](const auto& request) { return request.left.stop_requested(); };
   if (stopping_) return ShuttingDown();
-  if (!full()) return std::nullopt;
+  if (Waiting() < kMaxFileRequests) return std::nullopt;
   std::erase_if(requests_, has_left);
   std::erase_if(asking_, has_left);
-  if (full()) return TooManyWait();
+  if (Waiting() >= kMaxFileRequests) return TooManyWait();
   return std::nullopt;
 }
 
@@ -96,9 +97,8 @@ void FileRequests::WorkOn(const Turn& turn) const {
 // Nothing at the end. Neither a request nor a listing: it is time to look at the library again.
 std::optional<FileRequests::Turn> FileRequests::NextTurn() {
   const MutexLock lock(mutex_);
-  const auto none = [this] { return requests_.empty() && asking_.empty(); };
-  if (none() && !stopping_) changed_.WaitFor(mutex_, kBetweenLibraryChecks);
-  if (none() && stopping_) return std::nullopt;
+  if (Waiting() == 0 && !stopping_) changed_.WaitFor(mutex_, kBetweenLibraryChecks);
+  if (Waiting() == 0 && stopping_) return std::nullopt;
   Turn turn;
   turn.stopping = stopping_;
   if (!asking_.empty() && (requests_.empty() || ahead_ >= kMaxAheadOfListing)) {

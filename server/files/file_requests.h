@@ -82,6 +82,7 @@ class FileRequests {
   void Run();
   void CheckLibrary();
   std::optional<Error> Refusal() GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t Waiting() const GOPMILL_REQUIRES(mutex_);
   std::optional<Turn> NextTurn();
   void WorkOn(const Turn& turn) const;
   void WorkOn(const Request& request) const;
