@@ -34,7 +34,7 @@ class SessionGuard {
   bool Allow(std::span<const std::uint8_t> packet) {
     if (kind_ == PadKind::kMedia) return AllowMedia(packet);
     return AllowReports(packet, [this](std::uint8_t type, std::uint32_t from) {
-      return type == kSenderReportType ? SendsPackets(from) : Admit(from);
+      return (use_ == SessionUse::kPublish || type != kSenderReportType) && Admit(from);
     });
   }
 
@@ -51,18 +51,6 @@ class SessionGuard {
       if (!Admit(NumberAt(packet, kPacketHeader + kWord * i))) return false;
     }
     return Admit(NumberAt(packet, kSender));
-  }
-
-  // The first of a publisher may come before its packets: its next one counts. One by itself would
-  // take the only place that a sender has.
-  bool SendsPackets(std::uint32_t from) {
-    if (use_ == SessionUse::kPlay) return false;
-    GObject* found = nullptr;
-    g_signal_emit_by_name(session_.get(), "get-source-by-ssrc", from, &found);
-    const auto source = gst::Adopt(found);
-    gboolean sends = FALSE;
-    if (source != nullptr) g_object_get(source.get(), "is-sender", &sends, nullptr);
-    return sends != FALSE && Admit(from);
   }
 
   bool Admit(std::uint32_t from) {

@@ -6,7 +6,7 @@
 // thread. Anybody may send to a port of UDP, and a client may name whom it likes. So:
 //  - of a publisher, a track has one sender: packets of others are dropped, until its own says that
 //    it leaves (BYE) or has been silent for long, and the next one goes on,
-//  - players send no sender's reports; of a publisher those of who sends packets count,
+//  - players send no sender's reports; that of a publisher may come before its packets,
 //  - nobody reports under our own SSRC: the session would leave it, and tell all players so (BYE),
 //  - no more are known to a session than so many; packets of more are dropped.
 //
