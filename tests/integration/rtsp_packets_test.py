@@ -3,17 +3,15 @@
 """Publishers by RTSP whose packets are none that an encoder makes: times and sequence numbers of RTP, payloads of other codecs,
 pieces of nothing, and numbers in the SDP of a peer. The server lives, and counts."""
 
-import os
 import re
 import socket
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from rtsp_recorded import AUDIO, VIDEO, Publisher, Recorded, lives, lost_packets, renumbered, rtp  # noqa: E402
+from rtsp_recorded import Publisher, lives, lost_packets, on_recorded, renumbered, rtp  # noqa: E402
 from served import Server, check, run_all, run_on_rtsp, wait_until  # noqa: E402
 
 SDP_OF_A_PEER = ("v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 VP8/90000\r\na=control:0\r\n"
@@ -150,17 +148,12 @@ def pieces_of_nothing(server, recorded):
 
 
 def main():
-    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
-    os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder, rtsp=True)
-        server.folder = folder
-        if server.port is None:
-            return run_on_rtsp([], server)
-        recorded = {name: Recorded(folder, name) for name in (*VIDEO, *AUDIO)}
+    def run(server, recorded, folder):
         run_all([numbers_of_a_peer], folder)
         return run_on_rtsp([pictures_hours_apart, packets_that_never_come, numbers_beyond_their_bounds, packets_of_another_format,
                             payloads_that_lie, pieces_of_nothing], server, recorded)
+
+    return on_recorded(run)
 
 
 if __name__ == "__main__":

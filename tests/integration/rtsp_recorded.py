@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishers by RTSP that send what ffmpeg recorded of each codec, as it was or changed by a test."""
 
+import os
 import re
 import socket
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
-from served import check, free_port
+from served import Server, check, free_port, run_on_rtsp
 
 PICTURES = ("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=15", "-frames:v", "30", "-an")
 SOUND = ("-f", "lavfi", "-i", "sine=frequency=440:sample_rate={rate}", "-t", "1", "-ac", "{channels}", "-vn")
@@ -189,3 +191,15 @@ def lives(server, what):
 
 def lost_packets(server):
     return int(re.search(r"gopmill_live_lost_packets_total (\d+)", server.get("/metrics")[1].decode())[1])
+
+
+def on_recorded(run):
+    """`run(server, recorded, folder)` on a server that cuts publishers soon; its exit code, 77 where RTSP is not built."""
+    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
+    os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, rtsp=True)
+        server.folder = folder
+        if server.port is None:
+            return run_on_rtsp([], server)
+        return run(server, {name: Recorded(folder, name) for name in (*VIDEO, *AUDIO)}, folder)

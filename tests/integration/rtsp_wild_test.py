@@ -4,21 +4,19 @@
 reports. The server lives, and takes the next one. With a number of seconds as argument: so long, of new seeds each time."""
 
 import http.client
-import os
 import random
 import re
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from rtsp_recorded import AUDIO, VIDEO, Publisher, Recorded, lives, rtp, stamp_of  # noqa: E402
-from served import Server, check, decode, make_stream, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
+from rtsp_recorded import AUDIO, VIDEO, Publisher, lives, on_recorded, rtp, stamp_of  # noqa: E402
+from served import check, decode, make_stream, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
 
 NUMBERS = (0, 1, 2, 7, 8, 9, 13, 32, 33, 64, 65, 200, 999, 1000, 65535, 65536, 384000, 384001, 2**31 - 1, 2**31, 2**32, -1, 10**20)
 LINES = (
@@ -205,19 +203,14 @@ def an_assertion_of_a_decoder(server, recorded):
 
 
 def main():
-    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
-    os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder, rtsp=True)
-        server.folder = folder
-        if server.port is None:
-            return run_on_rtsp([], server)
-        recorded = {name: Recorded(folder, name) for name in (*VIDEO, *AUDIO)}
+    def run(server, recorded, _folder):
         if len(sys.argv) > 1:
             first, until = random.randrange(10**9), time.monotonic() + float(sys.argv[1])
             print(f"seeds from {first}", flush=True)
             return run_on_rtsp([lambda *_: wild_publishers(server, recorded, range(first, first + 10**6), until)], server)
         return run_on_rtsp([wild_seeds, an_assertion_of_a_decoder], server, recorded)
+
+    return on_recorded(run)
 
 
 if __name__ == "__main__":
