@@ -56,14 +56,26 @@ struct Rational {
 
 namespace internal {
 
+// Of values that are not negative; that of 0 and b is b.
+constexpr Int128 CommonDivisor(Int128 a, Int128 b) {
+  while (b != 0) a = std::exchange(b, a % b);
+  return a;
+}
+
 // The nearest one that 64 bits have: exact wherever they do have it.
 constexpr Rational Narrowed(Int128 num, Int128 den) {
   constexpr Int128 kMost = INT64_MAX;
-  Int128 divisor = num < 0 ? -num : num;
-  for (Int128 rest = den; rest != 0;) divisor = std::exchange(rest, divisor % rest);
-  if (divisor > 1) num /= divisor, den /= divisor;
-  while ((num > kMost || num < -kMost || den > kMost) && den > 1) num /= 2, den /= 2;
-  if (num > kMost || num < -kMost) num = num < 0 ? -kMost : kMost;
+  const auto too_large = [](Int128 part) { return part > kMost || part < -kMost; };
+  const Int128 divisor = CommonDivisor(num < 0 ? -num : num, den);
+  if (divisor > 1) {
+    num /= divisor;
+    den /= divisor;
+  }
+  while ((too_large(num) || too_large(den)) && den > 1) {
+    num /= 2;
+    den /= 2;
+  }
+  if (too_large(num)) num = num < 0 ? -kMost : kMost;
   return {static_cast<std::int64_t>(num), static_cast<std::int64_t>(den)};
 }
 
