@@ -290,6 +290,10 @@ Status Conclude(const Members& members, ContextCache& cache) {
   return OkStatus();
 }
 
+void SayPicturesLost(const Members& members) {
+  for (Member* member : members) member->rendition.output->OnPicturesLost();
+}
+
 // The unit's last frame has been decoded: the first member hands the run on, or gives its decoder
 // back to the worker; the others hand on the run's history. Each hands on its GOP if that goes on.
 void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, ContextCache& cache) {
@@ -381,8 +385,10 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
   UnitTask& task = members.front()->rendition.task;
   if (MustGoBack(members)) task.run.selector.reset();
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
-  GOPMILL_RETURN_IF_ERROR(
-      PassTogether(members, *selector).Run([&] { EndRun(members, std::move(selector), cache); }));
+  const Status passed =
+      PassTogether(members, *selector).Run([&] { EndRun(members, std::move(selector), cache); });
+  if (!passed.ok() && selector && selector->lost()) SayPicturesLost(members);
+  GOPMILL_RETURN_IF_ERROR(passed);
   GOPMILL_RETURN_IF_ERROR(Conclude(members, cache));
   if (std::ranges::all_of(members, IsCancelled)) return Cancelled();
   std::vector<UnitStats> stats;

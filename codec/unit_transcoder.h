@@ -105,6 +105,9 @@ class UnitOutput {
   virtual void OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) = 0;
   virtual void OnPacket(av::Packet packet) = 0;
   virtual void OnRunReady(std::unique_ptr<RunState> state) = 0;
+  // Pictures that the unit shares with other streams are gone (UnitTask::pictures): it fails, and
+  // can be made without them.
+  virtual void OnPicturesLost() {}
 };
 
 struct UnitTask {

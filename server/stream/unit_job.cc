@@ -24,12 +24,15 @@ class Poster : public UnitOutput {
   void OnRunReady(std::unique_ptr<RunState> state) override {
     mailbox_.Post(RunReady{.unit = unit_, .state = std::move(state)});
   }
+  void OnPicturesLost() override { pictures_lost_ = true; }
+  [[nodiscard]] bool pictures_lost() const { return pictures_lost_; }
 
  private:
   Mailbox& mailbox_;
   const UnitIndex unit_;
   const bool first_gop_;
   std::int64_t place_ = 0;
+  bool pictures_lost_ = false;
 };
 
 // Selector and encoder can be used once; a second run makes them anew from the history. All fields
@@ -80,8 +83,12 @@ void UnitJob::Transcode(std::span<UnitOrder> orders, std::span<Made> made, Conte
   }
   const auto stats = TranscodeTogether(renditions, cache);
   for (std::size_t i = 0; i < made.size(); ++i) {
-    made[i] = stats.ok() ? Made{.stats = (*stats)[i], .error = {}}
-                         : Made{.stats = {}, .error = stats.error()};
+    made[i] = {.stats = {}, .error = {}, .pictures_lost = posters[i]->pictures_lost()};
+    if (stats.ok()) {
+      made[i].stats = (*stats)[i];
+    } else {
+      made[i].error = stats.error();
+    }
   }
 }
 
@@ -97,7 +104,7 @@ JobOutcome UnitJob::Outcome() const {
 
 // Without what it shares with others where that is gone.
 void UnitJob::TranscodeAlone(std::size_t number, ContextCache& cache) {
-  if (made_[number].lacks_shared()) orders_[number].task.pictures.reset();
+  if (made_[number].pictures_lost) orders_[number].task.pictures.reset();
   Transcode(std::span(orders_).subspan(number, 1), std::span(made_).subspan(number, 1), cache);
 }
 
@@ -108,7 +115,7 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
   const ContextUse use(worker);
   const Duration waited_before = Av1Gate::WaitedHere();
   Transcode(orders_, made_, use.cache());
-  const bool may_do_alone = orders_.size() > 1 || made_.front().lacks_shared();
+  const bool may_do_alone = orders_.size() > 1 || made_.front().pictures_lost;
   if (may_do_alone && Outcome() == JobOutcome::kFailed) {
     for (std::size_t i = 0; i < orders_.size(); ++i) TranscodeAlone(i, use.cache());
   }

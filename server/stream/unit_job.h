@@ -62,9 +62,8 @@ class UnitJob : public Job {
   struct Made {  // of an order
     UnitStats stats;
     std::optional<Error> error;
+    bool pictures_lost = false;  // UnitOutput::OnPicturesLost
     [[nodiscard]] JobOutcome outcome() const;
-    // Pictures of other streams that it needed were gone (picture_store.h).
-    [[nodiscard]] bool lacks_shared() const { return error && error->code == Code::kUnavailable; }
   };
   void Transcode(std::span<UnitOrder> orders, std::span<Made> made, ContextCache& cache);
   void TranscodeAlone(std::size_t number, ContextCache& cache);
