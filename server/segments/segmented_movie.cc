@@ -9,6 +9,7 @@
 
 #include "media/digest.h"
 #include "media/language.h"
+#include "server/segments/rendition_identity.h"
 #include "server/segments/segment_subtitles.h"
 #include "server/segments/segment_thumbnails.h"
 #include "server/stream/build_identity.h"
@@ -18,30 +19,6 @@ namespace gopmill {
 namespace {
 
 constexpr std::size_t kVersionDigits = 12;
-
-// Every field that the coded bytes depend on. `frames`, `samples`: length of all segments together,
-// since the last one ends with it.
-std::string VideoIdentity(const Target& t, const SegmentRequest& request, const std::string& file,
-                          std::int64_t frames) {
-  return fmt::format(
-      "{};{};v;{};{};{};{};{}x{};{};{};{};{};{};{}/{};{};{};{};{};{};{};{};{}/{};{}/{};{};{};{}",
-      BuildIdentity(), file, static_cast<int>(t.vcodec), static_cast<int>(t.preset),
-      static_cast<int>(t.quality), static_cast<int>(t.profile), t.width, t.height,
-      static_cast<int>(t.fit), t.rotate, static_cast<int>(t.deinterlace),
-      static_cast<int>(t.denoise), static_cast<int>(t.degrain), t.fps.num, t.fps.den,
-      static_cast<int>(t.rate_mode), t.bitrate, t.crf, t.qp, t.maxrate, t.bufsize,
-      static_cast<int>(t.container), t.start.num, t.start.den, t.duration.num, t.duration.den,
-      request.segment_seconds, t.b_frames, frames);
-}
-
-std::string AudioIdentity(const Target& t, const SegmentRequest& request, const std::string& file,
-                          std::int64_t samples) {
-  return fmt::format("{};{};a;{};{};{};{};{};{};{}/{};{}/{};{}/{};{};{}", BuildIdentity(), file,
-                     request.target.audio.first, static_cast<int>(t.acodec), t.abitrate, t.channels,
-                     t.sample_rate, static_cast<int>(t.container), t.fps.num, t.fps.den,
-                     t.start.num, t.start.den, t.duration.num, t.duration.den,
-                     request.segment_seconds, samples);
-}
 
 // Sound counts as well: one packet of it may claim to lie thousands of years behind the others.
 Status CheckCount(double seconds, double segment_seconds) {
@@ -86,6 +63,9 @@ class Planner {
   }
   // What pictures depend on beside the movie.
   [[nodiscard]] std::string Drawn() const { return script_ ? script_->fingerprint : ""; }
+  [[nodiscard]] RenditionSource Source(const std::string& drawn = {}) const {
+    return {file_ + drawn, request_.target.audio.first, request_.segment_seconds};
+  }
   [[nodiscard]] ContainerLoad Load(double packets_per_second) const {
     return {movie_->container, packets_per_second, 1 / request_.segment_seconds};
   }
@@ -160,7 +140,7 @@ Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t lev
   const auto mean = static_cast<double>(target.bitrate > 0 ? target.bitrate : target.maxrate);
   rendition.peak_bps = WithOverhead(static_cast<double>(target.maxrate), load);
   rendition.average_bps = WithOverhead(mean, load);
-  rendition.identity = VideoIdentity(target, request_, file_ + Drawn(), movie_->segments.frames());
+  rendition.identity = VideoIdentity(target, Source(Drawn()), movie_->segments.frames());
   rendition.plan = std::move(plan);
   rendition.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
   return rendition;
@@ -228,7 +208,7 @@ Status Planner::AddAudio(const Target& target) {
   const auto mean = static_cast<double>(target.abitrate);
   rendition.peak_bps = WithOverhead(mean * kAudioPeak, load);
   rendition.average_bps = WithOverhead(mean, load);
-  rendition.identity = AudioIdentity(target, request_, file_, samples);
+  rendition.identity = AudioIdentity(target, Source(), samples);
   movie_->audio = std::move(rendition);
   ListChoices();
   return OkStatus();
