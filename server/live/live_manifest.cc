@@ -12,7 +12,6 @@
 
 #include "media/timed_text.h"
 #include "server/live/live_playlist.h"
-#include "server/live/live_thumbnails.h"
 #include "server/stream/track_names.h"
 #include "server/stream/track_roles.h"
 
@@ -44,10 +43,11 @@ class Manifest {
   std::string Period(const Listed& period) const;
   enum class Media { kCmaf, kText, kPictures };
   std::string Template(std::size_t track, const Listed& period, Media media = Media::kCmaf) const;
-  std::string VideoSet(const Listed& period) const;
-  std::string SoundSet(std::size_t sound, const Listed& period) const;
-  std::string TextSet(std::size_t text, const Listed& period) const;
-  std::string ThumbnailSet(const Listed& period) const;
+  // Sets of a period.
+  std::string Pictures(const Listed& period) const;
+  std::string Sound(std::size_t sound, const Listed& period) const;
+  std::string Text(std::size_t text, const Listed& period) const;
+  std::string Thumbnails(const Listed& period) const;
   bool Has(const LivePeriod& period) const;
   bool Shown(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
   bool Due(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
@@ -115,13 +115,10 @@ void Manifest::Order(const std::vector<LivePeriod>& periods) {
 std::string Manifest::Head() const {
   const double segment = view_.terms.window.target_seconds + 0.5;
   std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
-      "profiles=\"urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019\" "
-      "type=\"dynamic\" availabilityStartTime=\"{}\" publishTime=\"{}\" "
+      "{} type=\"dynamic\" availabilityStartTime=\"{}\" publishTime=\"{}\" "
       "timeShiftBufferDepth=\"PT{:.3f}S\" maxSegmentDuration=\"PT{:.3f}S\" "
       "minBufferTime=\"PT{:.3f}S\" suggestedPresentationDelay=\"PT{:.3f}S\"",
-      UtcMillis(times_.available_from), UtcMillis(times_.now),
+      ManifestBegin(), UtcMillis(times_.available_from), UtcMillis(times_.now),
       std::max(view_.terms.window.listed_seconds, 3.0 * view_.terms.window.target_seconds), segment,
       view_.terms.segment_seconds, 2 * view_.terms.segment_seconds);
   if (!view_.ended) {
@@ -146,10 +143,10 @@ std::string Manifest::Period(const Listed& period) const {
   if (period.number != newest_ || view_.ended) {
     text += fmt::format(" duration=\"PT{:.3f}S\"", period.until - period.start);
   }
-  text += ">\n" + VideoSet(period);
-  for (std::size_t i = 0; i < view_.terms.sounds.size(); ++i) text += SoundSet(i, period);
-  for (std::size_t i = 0; i < view_.terms.texts.size(); ++i) text += TextSet(i, period);
-  text += ThumbnailSet(period);
+  text += ">\n" + Pictures(period);
+  for (std::size_t i = 0; i < view_.terms.sounds.size(); ++i) text += Sound(i, period);
+  for (std::size_t i = 0; i < view_.terms.texts.size(); ++i) text += Text(i, period);
+  text += Thumbnails(period);
   return text + "  </Period>\n";
 }
 
@@ -193,46 +190,30 @@ std::string Manifest::Template(std::size_t index, const Listed& period, Media me
       cmaf ? "m4s" : "jpg", query, timeline);
 }
 
-std::string Manifest::VideoSet(const Listed& period) const {
-  std::string text =
-      "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
-      "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-      view_.tracks.front().track().range.dash + CaptionAccessibility(view_.terms.captions) +
-      Template(0, period);
+std::string Manifest::Pictures(const Listed& period) const {
+  std::vector<PicturesRow> rows;
   for (std::size_t i = 0; i < view_.terms.targets.size(); ++i) {
-    const LiveTrack& video = view_.tracks[i];
-    const CodedTrack& coded = video.coded();
-    text += fmt::format(
-        "      <Representation id=\"v{}\" codecs=\"{}\" bandwidth=\"{}\" width=\"{}\" "
-        "height=\"{}\" frameRate=\"{}/{}\"/>\n",
-        i, video.track().codecs, video.peak_bps(), coded.width, coded.height, coded.frame_rate.num,
-        coded.frame_rate.den);
+    rows.push_back(PicturesRowOf(view_, i));
   }
-  return text + "    </AdaptationSet>\n";
+  return PicturesSet(rows, view_.terms.captions, Template(0, period));
 }
 
 // Left out while there is none: a timeline must not be empty.
-std::string Manifest::SoundSet(std::size_t number, const Listed& period) const {
+std::string Manifest::Sound(std::size_t number, const Listed& period) const {
   const std::size_t index = view_.terms.targets.size() + number;
   const LiveTrack& sound = view_.tracks[index];
-  const LiveSound& named = view_.terms.sounds[number];
   const std::string segments = Template(index, period);
   if (segments.empty()) return {};
-  return fmt::format(
-      "    <AdaptationSet id=\"{}\" contentType=\"audio\" mimeType=\"audio/mp4\"{} "
-      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n{}{}"
-      "      <Representation id=\"a{}\" codecs=\"{}\" bandwidth=\"{}\" "
-      "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
-      "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
-      "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      number + 1, LangAttribute(named.language), XmlText(named.name),
-      RoleElements(number == 0 ? "main" : "alternate", named.roles), segments, number,
-      DashCodecs(sound.track()), sound.peak_bps(), sound.coded().sample_rate,
-      sound.track().channels);
+  return SoundSet(number + 1, SoundRowOf(view_, number),
+                  {.id = TrackName(view_, index),
+                   .track = sound.track(),
+                   .peak_bps = sound.peak_bps(),
+                   .rate = sound.coded().sample_rate},
+                  segments);
 }
 
 // Of text, cut with the pictures of the first rendition.
-std::string Manifest::TextSet(std::size_t number, const Listed& period) const {
+std::string Manifest::Text(std::size_t number, const Listed& period) const {
   const SubtitleRendition& text = view_.terms.texts[number];
   const std::string segments = Template(0, period, Media::kText);
   if (segments.empty()) return {};
@@ -247,17 +228,11 @@ std::string Manifest::TextSet(std::size_t number, const Listed& period) const {
 }
 
 // A tile for each segment of the pictures.
-std::string Manifest::ThumbnailSet(const Listed& period) const {
-  const ThumbnailSize& size = view_.terms.thumbnail;
+std::string Manifest::Thumbnails(const Listed& period) const {
   const std::string segments = Template(view_.terms.key_rendition, period, Media::kPictures);
   if (segments.empty()) return {};
-  return fmt::format(
-      "    <AdaptationSet id=\"{}\" contentType=\"image\" mimeType=\"image/jpeg\">\n{}"
-      "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
-      "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
-      "value=\"1x1\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      view_.terms.sounds.size() + view_.terms.texts.size() + 1, segments,
-      LiveThumbnailBps(size, view_.terms.segment_seconds), size.width, size.height);
+  return ThumbnailSet(view_.terms.sounds.size() + view_.terms.texts.size() + 1, TilesRowOf(view_),
+                      segments);
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 
 #include "base/utc_time.h"
 #include "server/live/live_thumbnails.h"
-#include "server/stream/track_names.h"
-#include "server/stream/track_roles.h"
 
 namespace gopmill {
 namespace {
@@ -22,35 +20,6 @@ constexpr const char* kThumbnailName = "t0";
 
 std::span<const LiveTrack> SoundsOf(const LiveView& view) {
   return std::span(view.tracks).subspan(view.terms.targets.size());
-}
-
-// What any one of them takes at most.
-std::int64_t MostOf(std::span<const LiveTrack> sounds) {
-  std::int64_t most = 0;
-  for (const LiveTrack& sound : sounds) most = std::max(most, sound.peak_bps());
-  return most;
-}
-
-// Of equal languages a player by itself takes the first (RFC 8216 section 4.3.4.1.1), and of those
-// that describe the pictures, if it looks for such.
-std::string SoundMedia(const LiveView& view) {
-  const std::span sounds = SoundsOf(view);
-  const std::vector<LiveSound>& named = view.terms.sounds;
-  std::string text;
-  for (std::size_t i = 0; i < sounds.size(); ++i) {
-    const std::string characteristics = SoundCharacteristics(named[i].roles);
-    const auto first = std::ranges::find_if(named, [&](const LiveSound& sound) {
-      return sound.language == named[i].language &&
-             SoundCharacteristics(sound.roles) == characteristics;
-    });
-    const bool is_first = first == named.begin() + static_cast<std::ptrdiff_t>(i);
-    text += fmt::format(
-        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "CHANNELS=\"{}\"{},URI=\"a{}.m3u8{}\"\n",
-        named[i].name, LanguageAttribute(named[i].language), i == 0 ? "YES" : "NO",
-        is_first ? "YES" : "NO", sounds[i].coded().channels, characteristics, i, view.terms.query);
-  }
-  return text;
 }
 
 auto FirstListed(const LiveTrack& track) {
@@ -166,24 +135,22 @@ std::string WholeSegments(const LiveView& view, const LiveTrack& track, std::int
 }
 
 // At most what the whole rendition takes: it holds them.
-std::string KeyMedia(const LiveView& view) {
-  const LiveTrack& track = view.tracks[view.terms.key_rendition];
-  const CodedTrack& coded = track.coded();
-  const std::int64_t average = track.key_average_bps();
-  return fmt::format(
-      "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={}{},CODECS=\"{}\",RESOLUTION={}x{}{},URI=\"{}.m3u8{}"
-      "\"\n",
-      track.peak_bps(), average > 0 ? fmt::format(",AVERAGE-BANDWIDTH={}", average) : "",
-      track.track().codecs, coded.width, coded.height, RangeAttribute(track.track()), kKeyName,
-      view.terms.query);
+PicturesRow KeysOf(const LiveView& view) {
+  PicturesRow keys = PicturesRowOf(view, view.terms.key_rendition);
+  keys.name = kKeyName;
+  keys.average_bps = view.tracks[view.terms.key_rendition].key_average_bps();
+  return keys;
 }
 
-std::string ThumbnailMedia(const LiveView& view) {
-  const ThumbnailSize& size = view.terms.thumbnail;
-  return fmt::format(
-      "#EXT-X-IMAGE-STREAM-INF:BANDWIDTH={},RESOLUTION={}x{},CODECS=\"jpeg\",URI=\"{}.m3u8{}\"\n",
-      LiveThumbnailBps(size, view.terms.segment_seconds), size.width, size.height, kThumbnailName,
-      view.terms.query);
+LoudestSound LoudestOf(const LiveView& view) {
+  LoudestSound loudest;
+  const std::span sounds = SoundsOf(view);
+  if (!sounds.empty()) loudest.codecs = sounds.front().track().codecs;
+  for (const LiveTrack& sound : sounds) {
+    loudest.peak_bps = std::max(loudest.peak_bps, sound.peak_bps());
+    loudest.average_bps = std::max(loudest.average_bps, sound.track().average_bps);
+  }
+  return loudest;
 }
 
 // The part that comes next, and how far the other renditions are.
@@ -216,30 +183,51 @@ std::string TrackName(const LiveView& view, std::size_t track) {
   return sound ? fmt::format("a{}", *sound) : fmt::format("v{}", track);
 }
 
+PicturesRow PicturesRowOf(const LiveView& view, std::size_t track) {
+  const LiveTrack& video = view.tracks[track];
+  const CodedTrack& coded = video.coded();
+  return {.name = TrackName(view, track),
+          .codecs = video.track().codecs,
+          .range = video.track().range,
+          .width = coded.width,
+          .height = coded.height,
+          .fps = coded.frame_rate,
+          .peak_bps = video.peak_bps(),
+          .average_bps = video.track().average_bps};
+}
+
+SoundRow SoundRowOf(const LiveView& view, std::size_t number) {
+  const LiveSound& sound = view.terms.sounds[number];
+  return {.name = sound.name,
+          .language = sound.language,
+          .roles = sound.roles,
+          .chosen = number == 0,
+          .channels = SoundsOf(view)[number].coded().channels,
+          .uri = fmt::format("a{}.m3u8{}", number, view.terms.query)};
+}
+
+TilesRow TilesRowOf(const LiveView& view) {
+  const ThumbnailSize& size = view.terms.thumbnail;
+  return {.width = size.width,
+          .height = size.height,
+          .peak_bps = LiveThumbnailBps(size, view.terms.segment_seconds)};
+}
+
 std::string LiveMasterPlaylist(const LiveView& view) {
   std::string text =
       fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n", kVersion);
-  const std::span sounds = SoundsOf(view);
-  text += SoundMedia(view) + SubtitleMedia(view.terms.texts, view.terms.query) +
+  std::vector<SoundRow> sounds;
+  for (std::size_t i = 0; i < view.terms.sounds.size(); ++i) sounds.push_back(SoundRowOf(view, i));
+  text += SoundMedia(sounds) + SubtitleMedia(view.terms.texts, view.terms.query) +
           CaptionMedia(view.terms.captions);
-  const std::string codecs = sounds.empty() ? "" : "," + sounds.front().track().codecs;
-  std::int64_t loudest_mean = 0;
-  for (const LiveTrack& sound : sounds) {
-    loudest_mean = std::max(loudest_mean, sound.track().average_bps);
-  }
+  const std::string groups =
+      SubtitleAttribute(view.terms.texts) + CaptionAttribute(view.terms.captions);
+  const LoudestSound loudest = LoudestOf(view);
   for (std::size_t i = 0; i < view.terms.targets.size(); ++i) {
-    const LiveTrack& video = view.tracks[i];
-    const CodedTrack& coded = video.coded();
-    text += fmt::format(
-        "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
-        "FRAME-RATE={:.3f}{}{}{}{}\n{}.m3u8{}\n",
-        video.peak_bps() + MostOf(sounds), video.track().average_bps + loudest_mean,
-        video.track().codecs, codecs, coded.width, coded.height, coded.frame_rate.ToDouble(),
-        RangeAttribute(video.track()), sounds.empty() ? "" : ",AUDIO=\"sound\"",
-        SubtitleAttribute(view.terms.texts), CaptionAttribute(view.terms.captions),
-        TrackName(view, i), view.terms.query);
+    text += PicturesMedia(PicturesRowOf(view, i), loudest, groups, view.terms.query);
   }
-  return text + KeyMedia(view) + ThumbnailMedia(view);
+  return text + KeyMedia(KeysOf(view), view.terms.query) +
+         ThumbnailMedia(TilesRowOf(view), view.terms.query);
 }
 
 std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delta) {

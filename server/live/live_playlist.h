@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "server/live/live_track.h"
+#include "server/segments/presentation_rows.h"
 #include "server/segments/segment_thumbnails.h"
 
 namespace gopmill {
@@ -91,5 +92,9 @@ std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& pe
 std::optional<std::size_t> SoundNumber(const LiveView& view, std::size_t track);
 // "v0", "a0": how playlists call a track.
 std::string TrackName(const LiveView& view, std::size_t track);
+// What its texts say of a track of pictures; of a sound, by its number among them; of thumbnails.
+PicturesRow PicturesRowOf(const LiveView& view, std::size_t track);
+SoundRow SoundRowOf(const LiveView& view, std::size_t number);
+TilesRow TilesRowOf(const LiveView& view);
 
 }  // namespace gopmill

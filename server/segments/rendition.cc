@@ -11,8 +11,6 @@
 #include "media/output_size.h"
 #include "media/resolve_target.h"
 #include "media/segment_muxer.h"
-#include "server/stream/track_names.h"
-#include "server/stream/track_roles.h"
 
 namespace gopmill {
 namespace {
@@ -102,65 +100,6 @@ Status Describe(SegmentTrack& track) {
 CaptionsState CaptionsStateOf(const VideoInfo& source, VideoCodec codec) {
   if (codec != VideoCodec::kH264) return CaptionsState::kNone;
   return source.captions ? CaptionsState::kCarried : CaptionsState::kUnknown;
-}
-
-std::string CaptionMedia(CaptionsState captions) {
-  if (captions != CaptionsState::kCarried) return {};
-  return "#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID=\"cc\",NAME=\"CC1\",AUTOSELECT=YES,"
-         "INSTREAM-ID=\"CC1\"\n";
-}
-
-std::string CaptionAttribute(CaptionsState captions) {
-  if (captions == CaptionsState::kUnknown) return {};
-  return captions == CaptionsState::kNone ? ",CLOSED-CAPTIONS=NONE" : ",CLOSED-CAPTIONS=\"cc\"";
-}
-
-std::string CaptionAccessibility(CaptionsState captions) {
-  if (captions != CaptionsState::kCarried) return {};
-  return "      <Accessibility schemeIdUri=\"urn:scte:dash:cc:cea-608:2015\" value=\"CC1\"/>\n";
-}
-
-namespace {
-
-// Whether a player takes it unasked where its settings fit (RFC 8216 section 4.3.4.1.1): the first
-// of a language that tells sounds too, for who has asked the system for such text.
-bool FoundBySettings(const std::vector<SubtitleRendition>& texts, const SubtitleRendition& text) {
-  if (text.is_default || text.forced) return true;
-  const std::string wanted = TextCharacteristics(text.roles);
-  if (wanted.empty()) return false;
-  const auto first = std::ranges::find_if(texts, [&](const SubtitleRendition& other) {
-    return !other.forced && other.language == text.language &&
-           TextCharacteristics(other.roles) == wanted;
-  });
-  return &*first == &text;
-}
-
-}  // namespace
-
-std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std::string& query) {
-  std::string lines;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const SubtitleRendition& text = texts[i];
-    lines += fmt::format(
-        "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "FORCED={}{},URI=\"s{}.m3u8{}\"\n",
-        text.name, LanguageAttribute(text.language), text.is_default ? "YES" : "NO",
-        FoundBySettings(texts, text) ? "YES" : "NO", text.forced ? "YES" : "NO",
-        TextCharacteristics(text.roles), i, query);
-  }
-  return lines;
-}
-
-std::string DashCodecs(const SegmentTrack& track) {
-  return track.codecs == "Opus" ? "opus" : track.codecs;
-}
-
-std::string SubtitleAttribute(const std::vector<SubtitleRendition>& texts) {
-  return texts.empty() ? "" : ",SUBTITLES=\"text\"";
-}
-
-std::string RangeAttribute(const SegmentTrack& track) {
-  return track.range.hls.empty() ? "" : ",VIDEO-RANGE=" + track.range.hls;
 }
 
 Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& request,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The renditions of one presentation (HLS, DASH): what each is made to, and what playlists say of
-// it. For movies and live sources alike. Pure.
+// The renditions of one presentation (HLS, DASH): what each is made to. For movies and live sources
+// alike; presentation_rows.h has what playlists say of them. Pure.
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -32,16 +32,11 @@ struct SegmentTrack {
 
 // Fills in init, codecs, range, channels and timescale from mux and lead.
 Status Describe(SegmentTrack& track);
-// ",VIDEO-RANGE=PQ", or nothing.
-std::string RangeAttribute(const SegmentTrack& track);
 
 // What manifests say of the closed captions in a presentation's pictures. Only H.264's encoder
 // writes them; whether there are some is known for those that begin with the source.
 enum class CaptionsState { kUnknown, kNone, kCarried };
 CaptionsState CaptionsStateOf(const VideoInfo& source, VideoCodec codec);
-std::string CaptionMedia(CaptionsState captions);          // lines of a master playlist
-std::string CaptionAttribute(CaptionsState captions);      // of EXT-X-STREAM-INF
-std::string CaptionAccessibility(CaptionsState captions);  // elements of an AdaptationSet
 
 // A track of text.
 struct SubtitleRendition {
@@ -51,13 +46,6 @@ struct SubtitleRendition {
   int roles = 0;          // StreamRoles
   std::size_t track = 0;  // of the source
 };
-// Lines of a master playlist; `query` of the names in it. And what EXT-X-STREAM-INF says of them.
-std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std::string& query);
-std::string SubtitleAttribute(const std::vector<SubtitleRendition>& texts);
-
-// As a manifest of DASH names the codec: Chromium took long to know Opus by the name of its sample
-// entry (RFC 6381), which Apple's players want, and televisions have its old versions.
-std::string DashCodecs(const SegmentTrack& track);
 
 // How a presentation is cut, as far as targets depend on it.
 struct RenditionCut {

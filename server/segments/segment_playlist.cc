@@ -7,8 +7,10 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "server/segments/presentation_rows.h"
 #include "server/segments/segment_thumbnails.h"
 #include "server/stream/track_names.h"
 #include "server/stream/track_roles.h"
@@ -95,51 +97,70 @@ CaptionsState CaptionsIn(const SegmentedMovie& movie) {
   return CaptionsStateOf(movie.index->source->video, movie.video.front().plan->target.vcodec);
 }
 
-std::string VideoSet(const SegmentedMovie& movie) {
-  std::string text =
-      "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
-      "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-      movie.video.front().range.dash + CaptionAccessibility(CaptionsIn(movie)) +
-      Template(movie, false, movie.video.front().timescale, "$RepresentationID$");
-  int id = 0;
+PicturesRow RowOf(const VideoRendition& video, std::string name) {
+  const Target& target = video.plan->target;
+  return {.name = std::move(name),
+          .codecs = video.codecs,
+          .range = video.range,
+          .width = target.width,
+          .height = target.height,
+          .fps = target.fps,
+          .peak_bps = video.peak_bps,
+          .average_bps = video.average_bps};
+}
+
+std::vector<PicturesRow> PicturesOf(const SegmentedMovie& movie) {
+  std::vector<PicturesRow> rows;
   for (const VideoRendition& video : movie.video) {
-    const Target& target = video.plan->target;
-    text += fmt::format(
-        "      <Representation id=\"v{}\" codecs=\"{}\" bandwidth=\"{}\" width=\"{}\" "
-        "height=\"{}\" frameRate=\"{}/{}\"/>\n",
-        id++, video.codecs, video.peak_bps, target.width, target.height, target.fps.num,
-        target.fps.den);
+    rows.push_back(RowOf(video, fmt::format("v{}", rows.size())));
   }
-  return text + "    </AdaptationSet>\n";
+  return rows;
+}
+
+// Each other track is that of the presentation that is asked for with its number.
+SoundRow RowOf(const SegmentedMovie& movie, const AudioChoice& choice) {
+  const bool other = !choice.chosen && !movie.packaged;
+  return {.name = choice.name,
+          .language = choice.language,
+          .roles = choice.roles,
+          .chosen = choice.chosen,
+          .channels = choice.channels,
+          .uri = fmt::format("{}a0.m3u8{}{}", SoundFolder(movie, choice), movie.query,
+                             other ? fmt::format("&audio={}", choice.number) : "")};
+}
+
+TilesRow TilesOf(const SegmentedMovie& movie) {
+  const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const Target& target = thumbnails.plan->target;
+  return {.width = target.width,
+          .height = target.height,
+          .columns = kThumbnailColumns,
+          .rows = kThumbnailRows,
+          .peak_bps = thumbnails.peak_bps};
 }
 
 // A set for each sound track, those of other presentations with their timelines.
-std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> sounds, int& next_id) {
+std::string SoundSets(const SegmentedMovie& movie, std::span<const SoundOf> sounds,
+                      std::size_t& next_id) {
   std::string text;
   for (std::size_t i = 0; i < sounds.size(); ++i) {
     if (sounds[i] == nullptr || !sounds[i]->audio) continue;
     const AudioChoice& choice = movie.audio_choices[i];
     const AudioRendition& audio = *sounds[i]->audio;
-    text += fmt::format(
-        "    <AdaptationSet id=\"{}\" contentType=\"audio\" mimeType=\"audio/mp4\"{} "
-        "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n{}",
-        next_id++, LangAttribute(choice.language), XmlText(choice.name),
-        RoleElements(choice.chosen ? "main" : "alternate", choice.roles));
-    text += Template(*sounds[i], true, audio.timescale, SoundFolder(movie, choice) + "a0");
-    text += fmt::format(
-        "      <Representation id=\"a0{}\" codecs=\"{}\" bandwidth=\"{}\" "
-        "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
-        "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
-        "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-        choice.chosen ? "" : fmt::format("-{}", choice.number), DashCodecs(audio), audio.peak_bps,
-        audio.grid.rate, audio.channels);
+    const SoundForm form{.id = choice.chosen ? "a0" : fmt::format("a0-{}", choice.number),
+                         .track = audio,
+                         .peak_bps = audio.peak_bps,
+                         .rate = audio.grid.rate};
+    text +=
+        SoundSet(next_id++, RowOf(movie, choice), form,
+                 Template(*sounds[i], true, audio.timescale, SoundFolder(movie, choice) + "a0"));
   }
   return text;
 }
 
 // One file each: DASH players take WebVTT so. FFmpeg 5.1 writes a BaseURL back into the manifest
 // without its escapes, so there is no "&" in it.
-std::string TextSets(const SegmentedMovie& movie, int& next_id) {
+std::string TextSets(const SegmentedMovie& movie, std::size_t& next_id) {
   std::string text;
   std::string query = movie.text_query;
   std::ranges::replace(query, '&', ';');
@@ -158,66 +179,38 @@ std::string TextSets(const SegmentedMovie& movie, int& next_id) {
 }
 
 // Tiles of pictures on JPEG sheets; DASH-IF IOP part "Tiles of thumbnail images".
-std::string ThumbnailSet(const SegmentedMovie& movie, int& next_id) {
+std::string Sheets(const SegmentedMovie& movie) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
-  const Target& target = thumbnails.plan->target;
   constexpr int kMillis = 1000;
   const std::int64_t sheet = Rescale(kThumbnailsPerSheet, thumbnails.interval, {1, kMillis});
   return fmt::format(
-      "    <AdaptationSet id=\"{}\" contentType=\"image\" mimeType=\"image/jpeg\">\n"
       "      <SegmentTemplate timescale=\"{}\" duration=\"{}\" startNumber=\"0\" "
-      "endNumber=\"{}\" media=\"$RepresentationID$-$Number$.jpg{}\"/>\n"
-      "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
-      "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
-      "value=\"{}x{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      next_id++, kMillis, sheet, thumbnails.sheets() - 1, XmlText(movie.query), thumbnails.peak_bps,
-      target.width * kThumbnailColumns, target.height * kThumbnailRows, kThumbnailColumns,
-      kThumbnailRows);
+      "endNumber=\"{}\" media=\"$RepresentationID$-$Number$.jpg{}\"/>\n",
+      kMillis, sheet, thumbnails.sheets() - 1, XmlText(movie.query));
 }
 
-std::string IFrameMedia(const SegmentedMovie& movie) {
+// Each is the largest of a segment: there is no mean to tell of.
+std::string KeyLine(const SegmentedMovie& movie) {
   if (!movie.iframes) return {};
-  const Target& target = movie.iframes->plan->target;
-  return fmt::format(
-      "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={},CODECS=\"{}\",RESOLUTION={}x{}{},URI=\"i0.m3u8{}\"\n",
-      movie.iframes->peak_bps, movie.iframes->codecs, target.width, target.height,
-      RangeAttribute(*movie.iframes), movie.query);
+  PicturesRow keys = RowOf(*movie.iframes, "i0");
+  keys.average_bps = 0;
+  return KeyMedia(keys, movie.query);
 }
 
-std::string ThumbnailMedia(const SegmentedMovie& movie) {
-  const ThumbnailRendition& thumbnails = movie.thumbnails;
-  const Target& target = thumbnails.plan->target;
-  return fmt::format(
-      "#EXT-X-IMAGE-STREAM-INF:BANDWIDTH={},RESOLUTION={}x{},CODECS=\"jpeg\",URI=\"t0.m3u8{}\"\n",
-      thumbnails.peak_bps, target.width, target.height, movie.query);
+std::string SoundLines(const SegmentedMovie& movie) {
+  std::vector<SoundRow> rows;
+  for (const AudioChoice& choice : movie.audio_choices) rows.push_back(RowOf(movie, choice));
+  return SoundMedia(rows);
 }
 
-// Whether a player that looks for the track's language takes this one: of equal languages the
-// chosen or first one (RFC 8216 section 4.3.4.1.1), as commentaries come behind. What describes the
-// pictures is looked for by itself.
-bool ByLanguage(const std::vector<AudioChoice>& choices, const AudioChoice& choice) {
-  const auto same = [&](const AudioChoice& other) {
-    return other.language == choice.language &&
-           SoundCharacteristics(other.roles) == SoundCharacteristics(choice.roles);
-  };
-  const bool has_chosen = std::ranges::any_of(
-      choices, [&](const AudioChoice& other) { return other.chosen && same(other); });
-  return has_chosen ? choice.chosen : &*std::ranges::find_if(choices, same) == &choice;
-}
-
-// Each other track is that of the presentation that is asked for with its number.
-std::string SoundMedia(const SegmentedMovie& movie) {
-  std::string text;
+LoudestSound LoudestOf(const SegmentedMovie& movie) {
+  LoudestSound loudest;
+  if (movie.audio) loudest.codecs = movie.audio->codecs;
   for (const AudioChoice& choice : movie.audio_choices) {
-    text += fmt::format(
-        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "CHANNELS=\"{}\"{},URI=\"{}a0.m3u8{}{}\"\n",
-        choice.name, LanguageAttribute(choice.language), choice.chosen ? "YES" : "NO",
-        ByLanguage(movie.audio_choices, choice) ? "YES" : "NO", choice.channels,
-        SoundCharacteristics(choice.roles), SoundFolder(movie, choice), movie.query,
-        choice.chosen || movie.packaged ? "" : fmt::format("&audio={}", choice.number));
+    loudest.peak_bps = std::max(loudest.peak_bps, choice.peak_bps);
+    loudest.average_bps = std::max(loudest.average_bps, choice.average_bps);
   }
-  return text;
+  return loudest;
 }
 
 }  // namespace
@@ -230,33 +223,15 @@ std::string SoundFolder(const SegmentedMovie& movie, const AudioChoice& choice) 
 std::string MasterPlaylist(const SegmentedMovie& movie) {
   std::string text = fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
                                  movie.container == Container::kTs ? 4 : 7);
-  std::string group, sound;
-  if (movie.audio) {
-    text += SoundMedia(movie);
-    group = ",AUDIO=\"sound\"";
-    sound = "," + movie.audio->codecs;
+  text += SoundLines(movie) + SubtitleMedia(movie.subtitles, movie.text_query) +
+          CaptionMedia(CaptionsIn(movie));
+  const std::string groups =
+      SubtitleAttribute(movie.subtitles) + CaptionAttribute(CaptionsIn(movie));
+  const LoudestSound loudest = LoudestOf(movie);
+  for (const PicturesRow& pictures : PicturesOf(movie)) {
+    text += PicturesMedia(pictures, loudest, groups, movie.query);
   }
-  text += SubtitleMedia(movie.subtitles, movie.text_query);
-  group += SubtitleAttribute(movie.subtitles);
-  text += CaptionMedia(CaptionsIn(movie));
-  group += CaptionAttribute(CaptionsIn(movie));
-  std::int64_t loudest = 0, loudest_mean = 0;
-  for (const AudioChoice& choice : movie.audio_choices) {
-    loudest = std::max(loudest, choice.peak_bps);
-    loudest_mean = std::max(loudest_mean, choice.average_bps);
-  }
-  int number = 0;
-  for (const VideoRendition& video : movie.video) {
-    const Target& target = video.plan->target;
-    const std::int64_t peak = video.peak_bps + loudest;
-    const std::int64_t average = video.average_bps + loudest_mean;
-    text += fmt::format(
-        "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
-        "FRAME-RATE={:.3f}{}{}\nv{}.m3u8{}\n",
-        peak, average, video.codecs, sound, target.width, target.height, target.fps.ToDouble(),
-        RangeAttribute(video), group, number++, movie.query);
-  }
-  return text + IFrameMedia(movie) + ThumbnailMedia(movie);
+  return text + KeyLine(movie) + ThumbnailMedia(TilesOf(movie), movie.query);
 }
 
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition) {
@@ -289,16 +264,16 @@ Result<std::string> DashManifest(const SegmentedMovie& movie, std::span<const So
     if (sound != nullptr) longest = std::max(longest, LongestSegment(*sound));
   }
   std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
-      "profiles=\"urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019\" "
-      "type=\"static\" mediaPresentationDuration=\"PT{:.6f}S\" maxSegmentDuration=\"PT{:.6f}S\" "
+      "{} type=\"static\" mediaPresentationDuration=\"PT{:.6f}S\" maxSegmentDuration=\"PT{:.6f}S\" "
       "minBufferTime=\"PT{:.6f}S\">\n  <Period id=\"0\" start=\"PT0S\" duration=\"PT{:.6f}S\">\n",
-      TotalSeconds(movie), longest, longest, TotalSeconds(movie));
-  int next_id = 1;  // behind the pictures
-  text += VideoSet(movie) + AudioSets(movie, sounds, next_id);
+      ManifestBegin(), TotalSeconds(movie), longest, longest, TotalSeconds(movie));
+  const std::string segments =
+      Template(movie, false, movie.video.front().timescale, "$RepresentationID$");
+  std::size_t next_id = 1;  // behind the pictures
+  text += PicturesSet(PicturesOf(movie), CaptionsIn(movie), segments);
+  text += SoundSets(movie, sounds, next_id);
   text += TextSets(movie, next_id);
-  text += ThumbnailSet(movie, next_id);
+  text += ThumbnailSet(next_id, TilesOf(movie), Sheets(movie));
   return text + "  </Period>\n</MPD>\n";
 }
 

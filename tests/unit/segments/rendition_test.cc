@@ -3,14 +3,9 @@
 // Which renditions a source gets.
 #include "server/segments/rendition.h"
 
-extern "C" {
-#include <libavformat/avformat.h>
-}
-
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gopmill {
@@ -80,39 +75,6 @@ TEST(SmallestOfTest, CountsPixels) {
   EXPECT_EQ(SmallestOf(RenditionsOf(narrow, {})), 3U);
   const RequestParams squares{{"rungs", "64x64:100k,32x32:100k,16x512:100k"}, {"fit", "crop"}};
   EXPECT_EQ(SmallestOf(RenditionsOf(narrow, squares)), 1U);
-}
-
-// Which of them have AUTOSELECT=YES, as in "10".
-std::string FoundBySettings(const std::vector<SubtitleRendition>& texts) {
-  const std::string lines = SubtitleMedia(texts, "");
-  std::string found;
-  constexpr std::string_view kWord = "AUTOSELECT=";
-  for (auto at = lines.find(kWord); at != std::string::npos; at = lines.find(kWord, at + 1)) {
-    found += lines.compare(at + kWord.size(), 3, "YES") == 0 ? '1' : '0';
-  }
-  return found;
-}
-
-TEST(SubtitleMediaTest, TextForTheHardOfHearingIsFoundBySettings) {
-  constexpr int kSdh = AV_DISPOSITION_HEARING_IMPAIRED;
-  EXPECT_EQ(FoundBySettings({{.name = "a", .language = "en"},
-                             {.name = "b", .language = "en", .roles = kSdh},
-                             {.name = "c", .language = "en", .roles = kSdh},
-                             {.name = "d", .language = "de", .roles = kSdh}}),
-            "0101")
-      << "one of each language (RFC 8216 section 4.3.4.1.1)";
-  EXPECT_EQ(FoundBySettings({{.name = "a", .language = "", .forced = true, .roles = kSdh},
-                             {.name = "b", .language = "", .roles = kSdh},
-                             {.name = "c", .language = "", .is_default = true}}),
-            "111");
-}
-
-TEST(DashCodecsTest, OpusHasTheNameThatBrowsersKnowLongest) {
-  SegmentTrack track;
-  track.codecs = "Opus";
-  EXPECT_EQ(DashCodecs(track), "opus");
-  track.codecs = "mp4a.40.2";
-  EXPECT_EQ(DashCodecs(track), "mp4a.40.2");
 }
 
 }  // namespace
