@@ -6,11 +6,9 @@
 // UC Riverside, 2010; printed there with Q_min instead of Q'_min (WeightRule::kPrintedMinimum).
 // O(workers) per decision.
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "scheduler/early_binding.h"
-#include "scheduler/flat_choice.h"
+#include "scheduler/adaptive_policy.h"
 #include "scheduler/policy_registry.h"
 
 namespace gopmill {
@@ -28,21 +26,6 @@ std::vector<double> RatiosOfTree(const LoadTree& tree, int workers) {
   return matrix;
 }
 
-class CaAhrw final : public Policy {
- public:
-  CaAhrw(const PolicyOptions& options, std::vector<double> matrix, int workers)
-      : Policy(options.hash), choice_(options, std::move(matrix), workers) {}
-
-  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
-          ActionList& actions) override {
-    const auto pick = [&](const Unit& unit) { return choice_.Choose(unit, pool); };
-    BindEarly(event, pool, Rebinding::kOnEveryOffer, pick, actions);
-  }
-
- private:
-  FlatChoice choice_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<Policy>> MakeCaAhrw(const PolicyOptions& options, const PoolState& pool) {
@@ -54,9 +37,8 @@ Result<std::unique_ptr<Policy>> MakeCaAhrw(const PolicyOptions& options, const P
             std::to_string(workers) + ".",
         "h-cahrw, or fewer workers");
   }
-  std::vector<double> matrix =
-      options.ratios.matrix.empty() ? RatiosOfTree(pool.tree(), workers) : options.ratios.matrix;
-  return std::unique_ptr<Policy>(std::make_unique<CaAhrw>(options, std::move(matrix), workers));
+  const std::vector<double>& given = options.ratios.matrix;
+  return MakeFlatPolicy(options, pool, given.empty() ? RatiosOfTree(pool.tree(), workers) : given);
 }
 
 }  // namespace gopmill

@@ -8,39 +8,14 @@
 // tree_choice.h has the descent and why it is cheap. O(sum of the fan-outs on one path).
 // Source: D. Guo, "Multicore Scheduling for Network Applications Based on Highest Random Weight",
 // UC Riverside, 2010 (H-CAHRW).
-#include "scheduler/early_binding.h"
+#include "scheduler/adaptive_policy.h"
 #include "scheduler/policy_registry.h"
-#include "scheduler/tree_choice.h"
 
 namespace gopmill {
-namespace {
-
-class HCahrw final : public Policy {
- public:
-  HCahrw(const PolicyOptions& options, const LoadTree& tree)
-      : Policy(options.hash), choice_(options, tree) {}
-
-  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
-          ActionList& actions) override {
-    const auto pick = [&](const Unit& unit) {
-      return choice_.Choose(pool.tree(), unit.home, unit.excluded);
-    };
-    BindEarly(event, pool, Rebinding::kOnEveryOffer, pick, actions);
-  }
-
-  StreamHome Home(StreamId stream, const PoolState& pool) override {
-    return choice_.Home(stream, pool);
-  }
-
- private:
-  TreeChoice choice_;
-};
-
-}  // namespace
 
 Result<std::unique_ptr<Policy>> MakeHCahrw(const PolicyOptions& options, const PoolState& pool) {
   GOPMILL_RETURN_IF_ERROR(RefuseMatrix("h-cahrw", options.ratios));
-  return std::unique_ptr<Policy>(std::make_unique<HCahrw>(options, pool.tree()));
+  return MakeTreePolicy(options, pool, Distances::kCounted);
 }
 
 }  // namespace gopmill
