@@ -37,8 +37,8 @@ const User* UserOf(std::string_view field, const Users& users) {
 
 // What changes something needs a publisher. A transcode of one's own body is reading.
 Role NeededRole(const HttpRequest& request, RouteId route) {
-  if (route == RouteId::kLive || request.method == "DELETE") return Role::kPublish;
-  return Role::kRead;
+  const bool changes = AccessTo(route) == Access::kPublishers || request.method == "DELETE";
+  return changes ? Role::kPublish : Role::kRead;
 }
 
 // "movies.example" of "movies.example.:8080", "[::1]" of "[::1]:8080".
@@ -99,7 +99,7 @@ bool IsOwnPage(std::string_view page, const HttpRequest& request,
   return IsOfThisMachine(host) || std::ranges::find(names, host) != names.end();
 }
 
-bool IsOpen(RouteId route) { return route == RouteId::kHealth || route == RouteId::kReady; }
+bool IsOpen(RouteId route) { return AccessTo(route) == Access::kAnybody; }
 
 }  // namespace
 

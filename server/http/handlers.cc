@@ -280,34 +280,12 @@ Reply CallRoute(RouteId route, Call& call) {
 }
 
 // Of whom the time of workers is that a request may take. Playlists are for whoever gets them.
-Status ApplyClass(RouteId route, Call& call) {
-  const auto of_user = [&call] { return ClassOfUser(call.request, call.context.users); };
-  switch (route) {
-    case RouteId::kTranscode:
-    case RouteId::kTranscodeBody:
-    case RouteId::kExplain:
-    case RouteId::kExplainQuery: return UseClass(of_user(), call.query);
-    case RouteId::kHls:
-    case RouteId::kDash:
-      call.service_class = of_user();
-      return CheckClass(call.service_class, call.query);
-    case RouteId::kLive:
-    case RouteId::kLiveSources:
-    case RouteId::kSources:
-    case RouteId::kStreams:
-    case RouteId::kStream:
-    case RouteId::kSeams:
-    case RouteId::kTrace:
-    case RouteId::kWorkers:
-    case RouteId::kMetrics:
-    case RouteId::kHealth:
-    case RouteId::kReady:
-    case RouteId::kOpenApi:
-    case RouteId::kPage:
-    case RouteId::kAsset:
-    case RouteId::kUnknown: break;
-  }
-  return OkStatus();
+Status ApplyClass(ClassFrom class_from, Call& call) {
+  if (class_from == ClassFrom::kNothing) return OkStatus();
+  std::string of_user = ClassOfUser(call.request, call.context.users);
+  if (class_from == ClassFrom::kQuery) return UseClass(of_user, call.query);
+  call.service_class = std::move(of_user);
+  return CheckClass(call.service_class, call.query);
 }
 
 // "public" lets shared caches keep even what needed Authorization (RFC 9111 section 3.5).
@@ -366,7 +344,7 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
   if (auto refused = RefuseUser(request, route, context.users)) return {route, std::move(*refused)};
   Call call{request, context, std::move(match.argument), std::move(target->query)};
-  const Status status = ApplyClass(route, call);
+  const Status status = ApplyClass(match.route->class_from, call);
   if (!status.ok()) return {route, ErrorResponse(status.error())};
   return {route, CallRoute(route, call)};
 }

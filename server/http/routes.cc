@@ -8,28 +8,43 @@
 namespace gopmill {
 namespace {
 
-constexpr std::array<Route, 20> kRoutes = {{
-    {RouteId::kTranscode, "/v1/transcode/{path}", "GET HEAD"},
-    {RouteId::kTranscodeBody, "/v1/transcode", "POST PUT"},
-    {RouteId::kLive, "/v1/live/{name}", "PUT"},
+// In the order of RouteId.
+constexpr auto kRoutes = std::to_array<Route>({
+    {RouteId::kTranscode, "/v1/transcode/{path}", "GET HEAD", Access::kReaders, ClassFrom::kQuery},
+    {RouteId::kTranscodeBody, "/v1/transcode", "POST PUT", Access::kReaders, ClassFrom::kQuery},
+    {RouteId::kLive, "/v1/live/{name}", "PUT", Access::kPublishers},
     {RouteId::kLiveSources, "/v1/live", "GET"},
-    {RouteId::kHls, "/v1/hls/{path}", "GET"},
-    {RouteId::kDash, "/v1/dash/{path}", "GET"},
+    {RouteId::kHls, "/v1/hls/{path}", "GET", Access::kReaders, ClassFrom::kUser},
+    {RouteId::kDash, "/v1/dash/{path}", "GET", Access::kReaders, ClassFrom::kUser},
     {RouteId::kSources, "/v1/sources", "GET"},
     {RouteId::kStreams, "/v1/streams", "GET"},
     {RouteId::kStream, "/v1/streams/{id}", "GET DELETE"},
     {RouteId::kSeams, "/v1/streams/{id}/seams", "GET"},
     {RouteId::kTrace, "/v1/streams/{id}/trace", "GET"},
     {RouteId::kWorkers, "/v1/workers", "GET"},
-    {RouteId::kExplain, "/v1/explain/{path}", "GET"},
-    {RouteId::kExplainQuery, "/v1/explain", "GET"},
+    {RouteId::kExplain, "/v1/explain/{path}", "GET", Access::kReaders, ClassFrom::kQuery},
+    {RouteId::kExplainQuery, "/v1/explain", "GET", Access::kReaders, ClassFrom::kQuery},
     {RouteId::kMetrics, "/metrics", "GET"},
-    {RouteId::kHealth, "/healthz", "GET"},
-    {RouteId::kReady, "/readyz", "GET"},
+    {RouteId::kHealth, "/healthz", "GET", Access::kAnybody},
+    {RouteId::kReady, "/readyz", "GET", Access::kAnybody},
     {RouteId::kOpenApi, "/openapi.json", "GET"},
     {RouteId::kPage, "/", "GET"},
     {RouteId::kAsset, "/assets/{file}", "GET"},
-}};
+});
+
+constexpr bool HasAllInOrder() {
+  std::size_t next = 0;
+  for (const Route& route : kRoutes) {
+    if (static_cast<std::size_t>(route.id) != next++) return false;
+  }
+  return next == static_cast<std::size_t>(RouteId::kUnknown);
+}
+static_assert(HasAllInOrder(), "each RouteId has its row");
+
+// Null for kUnknown.
+const Route* RowOf(RouteId id) {
+  return id == RouteId::kUnknown ? nullptr : &kRoutes[static_cast<std::size_t>(id)];
+}
 
 // Cuts the first word up to `separator` off `text`.
 std::string_view Next(std::string_view& text, char separator) {
@@ -99,9 +114,14 @@ std::string AllowedMethods(const Route& route) {
   return allowed;
 }
 
+Access AccessTo(RouteId id) {
+  const Route* route = RowOf(id);
+  return route == nullptr ? Access::kReaders : route->access;
+}
+
 std::string_view RouteLabel(RouteId id) {
-  const auto* route = std::ranges::find(kRoutes, id, &Route::id);
-  return route == kRoutes.end() ? "none" : route->pattern;
+  const Route* route = RowOf(id);
+  return route == nullptr ? "none" : route->pattern;
 }
 
 }  // namespace gopmill

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The route table: every path that is answered, with its methods. openapi.json describes exactly
-// these (a test compares the two). HEAD is answered wherever GET is, OPTIONS everywhere; the table
-// names HEAD only where it does something of its own.
+// The route table: every path that is answered, with its methods, who may ask, and whose share of
+// the workers that takes. openapi.json describes exactly these (a test compares the two). HEAD is
+// answered wherever GET is, OPTIONS everywhere; the table names HEAD only where it does something
+// of its own.
 //
 // Thread-safety: safe (constants and pure functions).
 #pragma once
@@ -39,13 +40,32 @@ enum class RouteId : std::uint8_t {
   kUnknown,  // no route matched; only a label of metrics, not in the table
 };
 
+// Who may ask, where there are users.
+enum class Access : std::uint8_t {
+  kReaders,  // DELETE is for publishers all the same: it changes something
+  kPublishers,
+  kAnybody,  // health checks: by any name of the host and from any page, too
+};
+
+// Of which service class the work is that a request asks for.
+enum class ClassFrom : std::uint8_t {
+  kNothing,  // no worker has to do with it
+  kQuery,    // its parameter, or its user's
+  kUser,     // its user's alone: playlists are for whoever gets them
+};
+
 struct Route {
   RouteId id;
   std::string_view pattern;  // "/v1/streams/{id}"; "{path}" takes all remaining segments
   std::string_view methods;  // "GET DELETE"
+  Access access = Access::kReaders;
+  ClassFrom class_from = ClassFrom::kNothing;
 };
 
 std::span<const Route> Routes();
+
+// As the table says; kReaders for kUnknown.
+Access AccessTo(RouteId id);
 
 struct RouteMatch {
   const Route* route = nullptr;  // null: nothing at this path

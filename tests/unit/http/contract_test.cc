@@ -58,6 +58,17 @@ TEST_F(ContractTest, TheDocumentHasTheRoutesOfTheTableAndNoOthers) {
   EXPECT_EQ(RoutesOfTheDocument(Document()), RoutesOfTheTable());
 }
 
+TEST_F(ContractTest, TheDocumentAsksForNoUserWhereTheTableDoesNot) {
+  const nlohmann::json paths = Document()["paths"];
+  for (const Route& route : Routes()) {
+    for (const auto& operation : paths[std::string(route.pattern)]) {
+      if (!operation.contains("responses")) continue;
+      const bool open = operation.contains("security") && operation["security"].empty();
+      EXPECT_EQ(open, route.access == Access::kAnybody) << route.pattern;
+    }
+  }
+}
+
 TEST_F(ContractTest, TheDocumentIsWhole) {
   const nlohmann::json document = Document();
   EXPECT_TRUE(document["openapi"].get<std::string>().starts_with("3.1"));
