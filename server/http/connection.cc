@@ -182,10 +182,7 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
   const Timer timer = std::exchange(self->timer_, Timer::kNone);
   const bool began = evbuffer_get_length(self->input()) > 0 || self->parser_.mid_message();
   if (timer == Timer::kHeader && began) {
-    self->route_ = RouteId::kUnknown;
-    self->persistence_ = Persistence::kClose;
-    self->request_ = {};
-    self->Respond(ProblemResponse(ProtocolProblem(408, "The request did not arrive in time.")));
+    self->RefuseBroken(ProtocolProblem(408, "The request did not arrive in time."));
   } else if (timer == Timer::kUpload) {
     self->FailBody(ProtocolProblem(408, "The body stopped arriving."));
   } else if (timer == Timer::kPaused) {
@@ -273,16 +270,24 @@ bool HttpConnection::FeedParser() {
     case RequestParser::State::kFailed: break;
     case RequestParser::State::kBody:
       if (parser_.keeps_body()) return true;
-      if (parser_.request().AsksToContinue() && !std::exchange(continue_sent_, true)) {
-        evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
-      }
+      AskForBody(parser_.request());
       return false;
   }
+  RefuseBroken(parser_.problem());
+  return false;
+}
+
+// What came is no request, so nothing behind it is one either.
+void HttpConnection::RefuseBroken(const Problem& problem) {
   request_ = {};
   route_ = RouteId::kUnknown;
   persistence_ = Persistence::kClose;
-  Respond(ProblemResponse(parser_.problem()));
-  return false;
+  Respond(ProblemResponse(problem));
+}
+
+void HttpConnection::AskForBody(const HttpRequest& request) {
+  if (!request.AsksToContinue() || std::exchange(continue_sent_, true)) return;
+  evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 void HttpConnection::Dispatch() {

@@ -120,6 +120,8 @@ class HttpConnection {
   void ProcessInput();
   std::shared_ptr<PackedTexts> WantedPacked();  // null if the request wants nothing compressed
   bool FeedParser();                            // whether a whole request was read
+  void RefuseBroken(const Problem& problem);
+  void AskForBody(const HttpRequest& request);  // of a client that waits to be asked, once
   void Dispatch();
   void Respond(HttpResponse response);
   void SendBody(SharedBody body);

@@ -57,10 +57,7 @@ void HttpConnection::StartPublishing(const PublishReply& reply) {
 
 void HttpConnection::PumpBody() {
   if (!uploading()) return;
-  // Now that the request has been accepted, a client that asked may send.
-  if (request_.AsksToContinue() && !std::exchange(continue_sent_, true)) {
-    evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
-  }
+  AskForBody(request_);  // now that the request has been accepted
   bool progress = false;
   while (!body_->full()) {
     const std::size_t length = std::min(evbuffer_get_length(input()), kMaxPieceBytes);
