@@ -170,9 +170,7 @@ Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit,
 // decoder are due as well, and hold memory.
 Status StreamSession::SubmitInTurn(RateGate::Waiting ready) {
   const UnitSpec& unit = ready.unit->spec;
-  const auto record = records_.find(unit.index);
-  GOPMILL_CHECK(record != records_.end());
-  record->second.came_at = SteadyNow();
+  RecordOf(unit.index).came_at = SteadyNow();
   if (spec_.live || unit.cut == CutKind::kChained) return Submit(std::move(ready));
   kept_.emplace(unit.index, std::move(ready));
   return SubmitKept();
@@ -187,8 +185,7 @@ Status StreamSession::SubmitKept() {
 
 Status StreamSession::Submit(RateGate::Waiting ready) {
   const std::shared_ptr<const UnitInput>& unit = ready.unit;
-  const auto record = records_.find(unit->spec.index);
-  GOPMILL_CHECK(record != records_.end());
+  UnitRecord& record = RecordOf(unit->spec.index);
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.in_service() == 1;
   const Effort effort = degradation_.ForUnit(unit->spec.gop_frame(), unit->spec.ends_gop);
@@ -198,7 +195,7 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
     stats_.stages.rate_wait += ordered - ready.since;
   }
   UnitOrder order{.stream = spec_.id,
-                  .task = {.plan = record->second.plan,
+                  .task = {.plan = record.plan,
                            .encoder = EncoderFor(effort),
                            .input = unit,
                            .run = std::move(ready.run),
@@ -222,9 +219,9 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
         scheduler_.Submit(job, std::make_unique<UnitJob>(OneOrder(std::move(order)))));
   }
   ++jobs_out_;
-  record->second.job = job;
-  record->second.ordered = ordered;
-  record->second.effort = effort;
+  record.job = job;
+  record.ordered = ordered;
+  record.effort = effort;
   return OkStatus();
 }
 
@@ -284,11 +281,10 @@ Status StreamSession::On(Failed letter) { return std::move(letter.error); }
 Status StreamSession::On(UnitEnded letter) {
   --jobs_out_;
   const UnitIndex unit = letter.report.unit.index;
-  const auto record = records_.find(unit);
-  GOPMILL_CHECK(record != records_.end());
+  UnitRecord& record = RecordOf(unit);
   {
     const MutexLock lock(mutex_);
-    stats_.AddUnit(letter.report, letter.stats, record->second.effort);
+    stats_.AddUnit(letter.report, letter.stats, record.effort);
   }
   Observe(letter);
   if (letter.report.outcome != JobOutcome::kDone) {
@@ -296,17 +292,17 @@ Status StreamSession::On(UnitEnded letter) {
     return Cancelled();
   }
   LearnDemand(letter);
-  record->second.finished = letter.report.finished;
+  record.finished = letter.report.finished;
   {
     const MutexLock lock(mutex_);
-    stats_.order.OnFinished(unit, letter.report.finished, record->second.media_seconds);
+    stats_.order.OnFinished(unit, letter.report.finished, record.media_seconds);
   }
   rate_gate_.OnEnded(unit, letter.stats);
   while (auto ready = rate_gate_.Next()) {
     GOPMILL_RETURN_IF_ERROR(SubmitInTurn(*std::move(ready)));
   }
   GOPMILL_RETURN_IF_ERROR(SubmitKept());
-  const EncoderSpec& encoder = *EncoderFor(record->second.effort);
+  const EncoderSpec& encoder = *EncoderFor(record.effort);
   GOPMILL_RETURN_IF_ERROR(output_->OnUnitEnd(unit, letter.stats, {encoder.width, encoder.height}));
   return EndIfComplete();
 }
@@ -314,7 +310,7 @@ Status StreamSession::On(UnitEnded letter) {
 // Tells what units cost, and finds out whether the machine keeps up with them.
 void StreamSession::LearnDemand(const UnitEnded& ended) {
   const JobReport& report = ended.report;
-  const UnitRecord& record = records_.at(report.unit.index);
+  const UnitRecord& record = RecordOf(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
     spec_.admission->OnUnit(spec_.id, *record.plan, CostOf(ended, record.job.frames));
@@ -361,20 +357,26 @@ void StreamSession::NoteFirstByte() {
 }
 
 void StreamSession::OnReleased(UnitIndex unit) {
-  const auto record = records_.find(unit);
-  GOPMILL_CHECK(record != records_.end());
+  const UnitRecord& record = RecordOf(unit);
   const TimePoint now = SteadyNow();
   {
     const MutexLock lock(mutex_);
-    stats_.stages.reorder_wait += now - record->second.finished;
-    stats_.order.OnReleased(now, record->second.media_seconds);
+    stats_.stages.reorder_wait += now - record.finished;
+    stats_.order.OnReleased(now, record.media_seconds);
   }
   unit_log_->OnReleased({spec_.id, unit}, now);
   if (spec_.observer) spec_.observer->OnReleased({spec_.id, unit}, now);
-  mailbox_->Release(record->second.room);
-  window_sound_ -= record->second.room.sound;
-  records_.erase(record);
+  mailbox_->Release(record.room);
+  window_sound_ -= record.room.sound;
+  records_.erase(unit);
   --units_left_;
+}
+
+// Of a unit that has been planned and not released.
+StreamSession::UnitRecord& StreamSession::RecordOf(UnitIndex unit) {
+  const auto record = records_.find(unit);
+  GOPMILL_CHECK(record != records_.end());
+  return record->second;
 }
 
 Status StreamSession::EndIfComplete() {

@@ -158,12 +158,16 @@ Status StreamSession::EgressLoop() {
         std::visit([this](auto& content) { return On(std::move(content)); }, *letter));
     const MutexLock lock(mutex_);
     stats_.stages.mux_send += SteadyNow() - begin;
-    stats_.frames_out = output_->frames_muxed();
-    stats_.bytes_out = output_->bytes_out();
-    stats_.seams = output_->seams();
+    NoteOutput();
     stats_.window_peak_bytes = output_->reorderer().peak_bytes();
   }
   return OkStatus();
+}
+
+void StreamSession::NoteOutput() {
+  stats_.frames_out = output_->frames_muxed();
+  stats_.bytes_out = output_->bytes_out();
+  stats_.seams = output_->seams();
 }
 
 void StreamSession::Close(const Status& status) {
@@ -171,9 +175,7 @@ void StreamSession::Close(const Status& status) {
   {
     const MutexLock lock(mutex_);
     stats_.elapsed = SteadyNow() - started_;
-    stats_.bytes_out = output_->bytes_out();
-    stats_.frames_out = output_->frames_muxed();
-    stats_.seams = output_->seams();
+    NoteOutput();
     stats_.state = StreamState::kDone;
     if (!status.ok()) {
       stats_.error = status.error();

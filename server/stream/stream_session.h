@@ -140,6 +140,7 @@ class StreamSession {
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
   void NoteFirstByte();
+  void NoteOutput() GOPMILL_REQUIRES(mutex_);
   void Observe(const UnitEnded& ended);
   void LearnDemand(const UnitEnded& ended);
   [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
@@ -157,6 +158,7 @@ class StreamSession {
     std::optional<TimePoint> came_at = {};
     bool run_taken = false;  // its run has been handed on already
   };
+  UnitRecord& RecordOf(UnitIndex unit);
 
   SessionSpec spec_;
   Scheduler& scheduler_;
