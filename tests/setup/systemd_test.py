@@ -33,7 +33,7 @@ class Unit(unittest.TestCase):
         program, command, *flags = self.service["ExecStart"].split()
         self.assertEqual((Path(program).name, command), ("gopmill", "serve"))
         known = (TOP / "server/cli/command_line.cc").read_text(encoding="utf-8")
-        known += (TOP / "config/settings.cc").read_text(encoding="utf-8")
+        known += (TOP / "config/setting_table.cc").read_text(encoding="utf-8")
         for flag in (word for word in flags if word.startswith("-")):
             self.assertIn(f'"{flag}"', known)
 
