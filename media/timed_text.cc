@@ -107,12 +107,6 @@ class Content {
   std::vector<std::string_view> open_;  // tags
 };
 
-std::string Time(std::int64_t us) {
-  const std::int64_t ms = us / 1000;
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
-                     ms % 1000);
-}
-
 MuxTrack TrackOf(const std::string& language) {
   av::CodecParameters parameters(avcodec_parameters_alloc());
   GOPMILL_CHECK(parameters != nullptr);
@@ -128,6 +122,12 @@ MuxTrack TrackOf(const std::string& language) {
 
 }  // namespace
 
+std::string CueTime(std::int64_t us) {
+  const std::int64_t ms = us / 1000;
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
+                     ms % 1000);
+}
+
 std::string TimedTextDocument(std::span<const SubtitleCue> cues, std::int64_t zero_us,
                               std::int64_t begin_us, std::int64_t end_us) {
   std::string text(kHead);
@@ -136,8 +136,8 @@ std::string TimedTextDocument(std::span<const SubtitleCue> cues, std::int64_t ze
         std::max(cue.start_us - zero_us, std::max<std::int64_t>(begin_us, 0));
     const std::int64_t end = std::min(cue.end_us - zero_us, end_us);
     if (end / 1000 <= start / 1000) continue;
-    text += fmt::format("<p begin=\"{}\" end=\"{}\">{}{}</span></p>\n", Time(start), Time(end),
-                        kCueStyle, Content::Of(cue.text));
+    text += fmt::format("<p begin=\"{}\" end=\"{}\">{}{}</span></p>\n", CueTime(start),
+                        CueTime(end), kCueStyle, Content::Of(cue.text));
   }
   return text + std::string(kTail);
 }

@@ -20,6 +20,9 @@ namespace gopmill {
 inline constexpr Rational kTimedTextTick{1, 1000};                // seconds
 inline constexpr const char* kTimedTextCodec = "stpp.ttml.im1t";  // RFC 6381
 
+// A time of TTML and of WebVTT, "01:02:03.004"; not negative.
+std::string CueTime(std::int64_t us);
+
 // What is seen of `cues`, by start and of CueForm::kWebVtt, between two times; these, and those in
 // the document, count from `zero_us` of the cues' clock. A cue is cut at both: whoever shows
 // segment after segment shows it once.

@@ -9,6 +9,7 @@
 
 #include "media/language.h"
 #include "media/segment_muxer.h"
+#include "media/timed_text.h"
 #include "server/stream/track_names.h"
 
 namespace gopmill {
@@ -27,12 +28,6 @@ std::int64_t BorderMicros(const SegmentedMovie& movie, std::int64_t number) {
 }
 
 }  // namespace
-
-std::string CueTime(std::int64_t us) {
-  const std::int64_t ms = us / 1000;
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
-                     ms % 1000);
-}
 
 std::string TextHead(std::int64_t ticks) {
   return fmt::format("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{},LOCAL:00:00:00.000\n", ticks);

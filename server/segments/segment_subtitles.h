@@ -18,9 +18,6 @@
 
 namespace gopmill {
 
-// A time of WebVTT, "01:02:03.004".
-std::string CueTime(std::int64_t us);
-
 // What playlists say of the tracks: names that differ, languages in their shortest form.
 std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& tracks);
 

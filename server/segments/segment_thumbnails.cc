@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "server/segments/segment_subtitles.h"
+#include "media/timed_text.h"
 
 namespace gopmill {
 namespace {
