@@ -85,19 +85,15 @@ void UnitPlanner::ChangeCoding(const PlannedCoding& source, SourceTicks pts,
 void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   if (done_) return;
   const std::int64_t number = packets_++;
-  if (packet.hidden) return OnHidden(packet, number);
+  // Nothing is cut at what is not shown, but decoding may begin there.
+  if (packet.hidden) return NoteDecoding(packet, number);
   // The first packet that is shown after an open key picture ends that picture's leading ones.
   // Filters in time need some of those behind it as well.
   const bool behind =
       pending_ && kPictureDen * (packet.pts - pending_->pts) >= kPictureNum * nominal_duration_;
   if (behind && ++pending_->behind >= PicturesBehind()) ResolvePending(number, out);
-  if (packet.access != RandomAccess::kNone) {
-    OnRandomAccess(packet, number, out);
-    if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();
-    bytes_since_access_ = 0;
-  }
-  bytes_since_access_ += HeldBytes(packet.bytes, 1);
-  NoteAccess(packet, number);
+  if (packet.access != RandomAccess::kNone) OnRandomAccess(packet, number, out);
+  NoteDecoding(packet, number);
   if (options_.live) NoteReordering(packet);
   seen_.push_back({packet.pts, packet.bytes});
   if (behind_ && packet.pts > behind_->pts) ++behind_->count;
@@ -107,9 +103,8 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   if (options_.unit_seconds > 0 && !pending_) SplitIfLong(out);
 }
 
-// It goes with the unit that is being collected. Nothing is cut there, but decoding may begin
-// there.
-void UnitPlanner::OnHidden(const PacketMeta& packet, std::int64_t number) {
+// What has to be decoded for a cut behind it.
+void UnitPlanner::NoteDecoding(const PacketMeta& packet, std::int64_t number) {
   if (packet.access != RandomAccess::kNone) {
     if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();
     bytes_since_access_ = 0;

@@ -144,7 +144,7 @@ class UnitPlanner {
     SourceTicks pts;
     std::int64_t bytes;
   };
-  void OnHidden(const PacketMeta& packet, std::int64_t number);
+  void NoteDecoding(const PacketMeta& packet, std::int64_t number);
   void TakeCoding(const PlannedCoding& source);
   void OnRandomAccess(const PacketMeta& packet, std::int64_t number, std::vector<UnitSpec>& out);
   void SplitIfLong(std::vector<UnitSpec>& out);
