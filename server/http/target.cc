@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/library_path.h"
+#include "base/percent_decoding.h"
 
 namespace gopmill {
 namespace {
@@ -14,33 +15,11 @@ namespace {
 // Far above what any request needs; keeps the check for doubles cheap.
 constexpr std::size_t kMaxQueryParameters = 64;
 
-enum class Plus { kLiteral, kSpace };
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 Result<std::string> Decode(std::string_view raw, Plus plus, const std::string& parameter) {
-  std::string text;
-  text.reserve(raw.size());
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    char c = raw[i];
-    if (c == '%') {
-      const int high = i + 2 < raw.size() ? HexValue(raw[i + 1]) : -1;
-      const int low = high >= 0 ? HexValue(raw[i + 2]) : -1;
-      if (low < 0) return InvalidArgument(parameter, "A percent escape is not well-formed.", "%XX");
-      c = static_cast<char>(high * 16 + low);
-      i += 2;
-    } else if (c == '+' && plus == Plus::kSpace) {
-      c = ' ';
-    }
-    text.push_back(c);
-  }
-  GOPMILL_RETURN_IF_ERROR(CheckRequestText(parameter, text));
-  return text;
+  auto text = PercentDecoded(raw, plus);
+  if (!text) return InvalidArgument(parameter, "A percent escape is not well-formed.", "%XX");
+  GOPMILL_RETURN_IF_ERROR(CheckRequestText(parameter, *text));
+  return *std::move(text);
 }
 
 Result<std::vector<std::string>> ParsePath(std::string_view path) {
@@ -60,10 +39,10 @@ Result<std::vector<std::string>> ParsePath(std::string_view path) {
 
 Status AddParameter(std::string_view pair, RequestParams& params) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
-  GOPMILL_ASSIGN_OR_RETURN(std::string name, Decode(pair.substr(0, equals), Plus::kSpace, "query"));
+  GOPMILL_ASSIGN_OR_RETURN(std::string name, Decode(pair.substr(0, equals), Plus::kBlank, "query"));
   if (name.empty()) return InvalidArgument("query", "A query parameter has no name.");
   const std::string_view raw = equals < pair.size() ? pair.substr(equals + 1) : std::string_view();
-  GOPMILL_ASSIGN_OR_RETURN(std::string value, Decode(raw, Plus::kSpace, name));
+  GOPMILL_ASSIGN_OR_RETURN(std::string value, Decode(raw, Plus::kBlank, name));
   const auto same_name = [&name](const auto& param) { return param.first == name; };
   if (std::ranges::any_of(params, same_name)) {
     return InvalidArgument(name, "The query parameter '" + name + "' is given twice.", "one value");

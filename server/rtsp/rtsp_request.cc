@@ -6,42 +6,24 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/percent_decoding.h"
 #include "base/utf8.h"
 #include "media/target_text.h"
 
 namespace gopmill {
 namespace {
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// Nothing where an escape is cut short or stands for a control character.
-std::optional<std::string> Decode(std::string_view text, bool plus_is_blank) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '+' && plus_is_blank) c = ' ';
-    if (text[i] == '%') {
-      const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-      if (high < 0 || low < 0) return std::nullopt;
-      c = static_cast<char>(high * 16 + low);
-      i += 2;
-    }
-    if (IsControlByte(c)) return std::nullopt;
-    decoded += c;
-  }
+// Nothing where an escape is broken or something is a control character.
+std::optional<std::string> Decode(std::string_view text, Plus plus) {
+  auto decoded = PercentDecoded(text, plus);
+  if (decoded && std::ranges::any_of(*decoded, IsControlByte)) decoded.reset();
   return decoded;
 }
 
 Status AddParam(std::string_view pair, RequestParams& params) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
-  const auto name = Decode(pair.substr(0, equals), true);
-  const auto value = Decode(pair.substr(std::min(equals + 1, pair.size())), true);
+  const auto name = Decode(pair.substr(0, equals), Plus::kBlank);
+  const auto value = Decode(pair.substr(std::min(equals + 1, pair.size())), Plus::kBlank);
   if (!name || !value) return InvalidArgument("query", "The query has a broken escape.");
   const bool again = std::ranges::any_of(params, [&](const auto& p) { return p.first == *name; });
   if (again) return InvalidArgument(*name, "The parameter '" + *name + "' is given twice.");
@@ -78,7 +60,7 @@ Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query) 
   while (path.starts_with('/')) path.remove_prefix(1);
   while (path.ends_with('/')) path.remove_suffix(1);
   RtspRequest request;
-  const auto decoded = Decode(path, false);
+  const auto decoded = Decode(path, Plus::kLiteral);
   if (!decoded || decoded->empty()) {
     return InvalidArgument("path", "The path is empty or has a broken escape.",
                            "rtsp://host:port/movie.mp4?width=640");
