@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/xml_text.h"
+
 namespace gopmill::sim {
 namespace {
 
@@ -19,19 +21,6 @@ constexpr double kBottom = 48;
 constexpr int kYTicks = 5;
 constexpr std::array kColours = {"#3b7dd8", "#d1495b", "#2e9e5b", "#b8860b",
                                  "#8a5bd1", "#00a0a0", "#c06014", "#777777"};
-
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // The next of 1, 2, 2.5, 5, 10 times a power of ten.
 double RoundUp(double value) {
@@ -67,7 +56,7 @@ class Drawing {
     Label((kLeft + kWidth - kRight) / 2, kHeight - 10, "middle", chart_.x_label, 12);
     svg_ += fmt::format(
         "<text transform=\"translate(14 {:.0f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-        (kTop + kHeight - kBottom) / 2, Escaped(chart_.y_label));
+        (kTop + kHeight - kBottom) / 2, XmlText(chart_.y_label));
     Axes();
     for (std::size_t i = 0; i < chart_.series.size(); ++i) Series(i);
     return svg_ + "</svg>\n";
@@ -85,7 +74,7 @@ class Drawing {
   void Label(double x, double y, const char* anchor, const std::string& text, int size) {
     svg_ += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">{}</text>\n", x, y,
-        anchor, size, Escaped(text));
+        anchor, size, XmlText(text));
   }
 
   void Line(double x1, double y1, double x2, double y2) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <ranges>
 
+#include "base/xml_text.h"
 #include "media/timed_text.h"
 #include "server/live/live_playlist.h"
 #include "server/stream/track_names.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/xml_text.h"
 #include "server/stream/track_names.h"
 #include "server/stream/track_roles.h"
 

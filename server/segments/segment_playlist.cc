@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/xml_text.h"
 #include "server/segments/presentation_rows.h"
 #include "server/segments/segment_thumbnails.h"
 #include "server/stream/track_names.h"

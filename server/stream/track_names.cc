@@ -24,12 +24,4 @@ std::string LangAttribute(const std::string& language) {
   return language.empty() ? "" : " lang=\"" + language + "\"";
 }
 
-std::string XmlText(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  }
-  return safe;
-}
-
 }  // namespace gopmill

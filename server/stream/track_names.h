@@ -24,7 +24,5 @@ class UniqueNames {
 // `language`: RFC 5646. Nothing where it is empty.
 std::string LanguageAttribute(const std::string& language);  // of a playlist: ",LANGUAGE="en""
 std::string LangAttribute(const std::string& language);      // of a manifest: " lang="en""
-// What means something in XML is written so that it does not.
-std::string XmlText(const std::string& text);
 
 }  // namespace gopmill
