@@ -59,10 +59,18 @@ char* MakePlayerPath(GstRTSPClient* client, const GstRTSPUrl* url) {
   return g_strdup(PlayerPath(*state, context->session, *url).c_str());
 }
 
-// At a DESCRIBE. Its requests mean what it publishes as long as it does.
+// At a DESCRIBE. Its requests mean what it publishes as long as it does; what it has announced and
+// was refused, or never asked for, it gives up.
 void PlaysFromNowOn(ClientState& state) {
+  bool publishes = false;
+  {
+    const MutexLock lock(state.mutex);
+    publishes = state.publication.reception != nullptr && state.publication.name.empty();
+  }
+  if (publishes) return;
+  Publishing::Finish(state);
   const MutexLock lock(state.mutex);
-  if (state.publication.reception == nullptr) state.announced = false;
+  state.announced = false;
 }
 
 Result<std::string> NameOf(const GstRTSPUrl& url) {

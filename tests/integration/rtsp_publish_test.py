@@ -123,6 +123,7 @@ def nobody_was_waited_for(log):
 
 def an_announcement_takes_no_name(server):
     """It does that with RECORD, where the name may be taken by then."""
+    make_stream(server.folder, "free.mkv", 1)
     early = RawPublisher(server, "free")
     check(not server.live("free")["publishing"], "who has announced publishes")
     late = RawPublisher(server, "free")
@@ -131,6 +132,7 @@ def an_announcement_takes_no_name(server):
     answer = early.tell("RECORD", early.url, "Range: npt=0-\r\n")
     check(answer.startswith("RTSP/1.0 403 ") and "X-Gopmill-Problem: Somebody publishes" in answer, f"RECORD of a name that is taken: {answer[:200]!r}")
     check(announce(server, "live/free", SDP).startswith("RTSP/1.0 403 "), "ANNOUNCE of a name that is taken")
+    plays_after_all(early, "free.mkv")
     late.ask("TEARDOWN", late.url)
     ended(server, "free")
     again = RawPublisher(server, "free")
@@ -138,6 +140,16 @@ def an_announcement_takes_no_name(server):
     wait_until(lambda: server.live("free")["publishing"], 5, "it is taken once it is free")
     again.ask("TEARDOWN", again.url)
     ended(server, "free")
+
+
+def plays_after_all(publisher, path):
+    """On the connection whose RECORD was refused; in a new session, since the old one belongs to what it has announced."""
+    url, publisher.session = publisher.url.replace("live/free", path), ""
+    publisher.ask("DESCRIBE", f"{url}?width=160")
+    publisher.ask("SETUP", f"{url}/stream=0", "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n")
+    publisher.ask("PLAY", url)
+    check(publisher.socket.recv(1) == b"$", "a packet")
+    publisher.socket.close()
 
 
 def a_folder_may_be_called_publish(server):
