@@ -50,6 +50,11 @@ bool IsGap(GstBuffer& buffer) {
   return GST_BUFFER_FLAG_IS_SET(&buffer, GST_BUFFER_FLAG_GAP) && gst_buffer_get_size(&buffer) == 0;
 }
 
+// Goes behind the last packet of a stream that failed. An appsrc hands one thing out after the
+// other, each once what is behind it has taken the one before, which is when that was due.
+GstBuffer* MakeMarker() { return MakeGap(static_cast<std::int64_t>(GST_CLOCK_TIME_NONE)); }
+bool IsMarker(GstBuffer& buffer) { return IsGap(buffer) && !GST_BUFFER_PTS_IS_VALID(&buffer); }
+
 }  // namespace
 
 // What the stream writes to.
@@ -108,16 +113,23 @@ struct NextElement {
   static constexpr const char* kKey = "gopmill-next";
 
   static GstFlowReturn Chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) noexcept {
+    const auto& self = *static_cast<NextElement*>(g_object_get_data(G_OBJECT(pad), kKey));
     if (IsGap(*buffer)) {
-      gst_pad_send_event(pad, gst_event_new_gap(GST_BUFFER_PTS(buffer), GST_CLOCK_TIME_NONE));
+      self.OnNothing(pad, *buffer);
       gst_buffer_unref(buffer);
       return GST_FLOW_OK;
     }
-    const auto& self = *static_cast<NextElement*>(g_object_get_data(G_OBJECT(pad), kKey));
     const GstFlowReturn flow = self.chain(pad, parent, buffer);
     if (flow != GST_FLOW_NOT_LINKED) return flow;
-    if (const auto playback = self.playback.lock()) playback->OnNotTaken(self.track);
+    if (const auto owner = self.playback.lock()) owner->OnNotTaken(self.track);
     return GST_FLOW_OK;
+  }
+  void OnNothing(GstPad* pad, GstBuffer& buffer) const {
+    if (!IsMarker(buffer)) {
+      gst_pad_send_event(pad, gst_event_new_gap(GST_BUFFER_PTS(&buffer), GST_CLOCK_TIME_NONE));
+    } else if (const auto owner = playback.lock()) {
+      owner->OnMarker(track);
+    }
   }
   static void Destroy(gpointer self) noexcept { delete static_cast<NextElement*>(self); }
 };
@@ -198,7 +210,7 @@ void Playback::Seek(std::size_t track, std::int64_t start_ns) {
     const MutexLock lock(tracks_[track].mutex);
     tracks_[track].feeding = false;
     tracks_[track].fed = false;
-    tracks_[track].ended = false;
+    tracks_[track].course = Course::kFed;
   }
   {
     const MutexLock lock(mutex_);
@@ -213,7 +225,6 @@ void Playback::Seek(std::size_t track, std::int64_t start_ns) {
     const MutexLock lock(each.mutex);
     each.feeding = each.fed = false;
   }
-  failed_ = false;
   const Status status = Begin(start_ns);
   if (status.ok()) return;
   spdlog::warn("rtsp: no stream at {:.3f} s: {}", static_cast<double>(start_ns) / 1e9,
@@ -272,7 +283,19 @@ bool Playback::Ended(GstElement& bin) {
 bool Playback::Failed(GstElement& bin) {
   auto* owner =
       static_cast<std::shared_ptr<Playback>*>(g_object_get_data(G_OBJECT(&bin), kOwnerKey));
-  return owner != nullptr && (*owner)->failed_;
+  return owner != nullptr && (*owner)->failed();
+}
+
+// A track that is played out waits for the others.
+bool Playback::failed() {
+  bool any = false;
+  for (std::size_t i = 0; i < stream_.tracks.size(); ++i) {
+    const MutexLock lock(tracks_[i].mutex);
+    const Course course = tracks_[i].course;
+    if (course == Course::kFed || course == Course::kFailing) return false;
+    any = any || course == Course::kFailed;
+  }
+  return any;
 }
 
 double Playback::SecondsOf(GstElement& bin) {
@@ -313,7 +336,12 @@ void Playback::SetUp(std::size_t index, const CodedTrack& coded, gst::Object<Gst
 void Playback::OnNotTaken(std::size_t index) {
   if (live_) return;
   const MutexLock lock(tracks_[index].mutex);
-  tracks_[index].ended = true;
+  if (tracks_[index].course == Course::kFed) tracks_[index].course = Course::kEnded;
+}
+
+void Playback::OnMarker(std::size_t index) {
+  const MutexLock lock(tracks_[index].mutex);
+  if (tracks_[index].course == Course::kFailing) tracks_[index].course = Course::kFailed;
 }
 
 void Playback::OnNeedData(std::size_t index) {
@@ -334,7 +362,7 @@ void Playback::FeedLocked(Track& track, std::size_t index) {
     began_ns_ =
         static_cast<std::int64_t>(gst_element_get_base_time(GST_ELEMENT(track.source.get())));
   }
-  while (track.feeding && !track.ended && track.source != nullptr &&
+  while (track.feeding && track.course == Course::kFed && track.source != nullptr &&
          gst_app_src_get_current_level_buffers(track.source.get()) < kAppsrcPackets) {
     QueuedPacket packet;
     switch (queue_.Pop(index, packet)) {
@@ -358,16 +386,16 @@ void Playback::FillPlace(Track& track) {
 }
 
 void Playback::EndLocked(Track& track) {
-  track.ended = true;
+  track.course = Course::kEnded;
   FillPlace(track);
   static_cast<void>(gst_app_src_end_of_stream(track.source.get()));
 }
 
 // Without an end, which would go out as BYE: the sweep closes the connections of its players.
 void Playback::FailLocked(Track& track) {
-  track.ended = true;
+  track.course = Course::kFailing;
   FillPlace(track);
-  failed_ = true;
+  static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeMarker()));
 }
 
 std::int64_t Playback::start_ns() {

@@ -57,14 +57,17 @@ class Playback : public std::enable_shared_from_this<Playback> {
   void Close();
 
  private:
+  // Of a track since the last seek. Only kFed is fed. Behind an end, or where nobody takes it, it
+  // is kEnded; where its stream failed, kFailing until what that had brought has been handed out.
+  enum class Course { kFed, kEnded, kFailing, kFailed };
   struct Track {
-    Mutex mutex;  // guards source and feeding
+    Mutex mutex;  // guards all below
     gst::Object<GstAppSrc> source GOPMILL_GUARDED_BY(mutex);
     // False from a seek until the pipeline asks for data: what is pushed in between would be
     // dropped by the flush that follows the seek.
     bool feeding GOPMILL_GUARDED_BY(mutex) = false;
-    bool fed GOPMILL_GUARDED_BY(mutex) = false;    // a packet, since the last seek
-    bool ended GOPMILL_GUARDED_BY(mutex) = false;  // nothing more is fed until a seek
+    bool fed GOPMILL_GUARDED_BY(mutex) = false;  // a packet, since the last seek
+    Course course GOPMILL_GUARDED_BY(mutex) = Course::kFed;
   };
   class Sink;
   friend struct AppsrcCallbacks;
@@ -76,11 +79,13 @@ class Playback : public std::enable_shared_from_this<Playback> {
   void SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source);
   void OnNeedData(std::size_t track);
   void OnNotTaken(std::size_t track);
+  void OnMarker(std::size_t track);
   void Feed(std::size_t track);
   void FeedLocked(Track& track, std::size_t index) GOPMILL_REQUIRES(track.mutex);
   void FillPlace(Track& track) GOPMILL_REQUIRES(track.mutex);
   void EndLocked(Track& track) GOPMILL_REQUIRES(track.mutex);
   void FailLocked(Track& track) GOPMILL_REQUIRES(track.mutex);
+  bool failed();
   std::int64_t start_ns();
 
   Service& service_;
@@ -88,7 +93,6 @@ class Playback : public std::enable_shared_from_this<Playback> {
   const bool live_;  // a live source: no seeking, and its clock is that of its publisher
   // When the pipeline began to play, on its clock, which is SteadyNow; 0 = it has not.
   std::atomic<std::int64_t> began_ns_ = 0;
-  std::atomic<bool> failed_ = false;
   PacketQueue queue_;
   std::array<Track, PacketQueue::kMaxTracks> tracks_;
   PlayableStream stream_;              // set before the pipeline exists

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -62,7 +64,8 @@ class ScriptedService final : public FakeService {
   std::uint64_t streams_ = 0;
 };
 
-// Of one track: the times of what comes out of its appsrc, which goes no farther.
+// Of one track: the times of what comes out of its appsrc, which goes no farther. What has no time
+// is no packet, and does.
 class Taken {
  public:
   void Follow(GstPad* pad) {
@@ -92,6 +95,13 @@ class Taken {
     const MutexLock lock(mutex_);
     return ended_;
   }
+  // While it is held the next packet is not due, as in front of a sink that keeps time.
+  void Hold(bool held) {
+    const MutexLock lock(mutex_);
+    held_ = held;
+    came_.NotifyAll();
+  }
+  bool played_out() const { return played_out_; }
 
  private:
   GstPadProbeReturn OnItem(GstPadProbeInfo& info) {
@@ -100,8 +110,13 @@ class Taken {
       if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(&info)) == GST_EVENT_EOS) ended_ = true;
       return GST_PAD_PROBE_OK;
     }
+    if (!GST_BUFFER_PTS_IS_VALID(GST_PAD_PROBE_INFO_BUFFER(&info))) {
+      played_out_ = true;
+      return GST_PAD_PROBE_OK;
+    }
     times_.push_back(static_cast<std::int64_t>(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(&info))));
     came_.NotifyAll();
+    while (held_) came_.Wait(mutex_);
     return GST_PAD_PROBE_DROP;
   }
 
@@ -109,7 +124,17 @@ class Taken {
   CondVar came_;
   std::vector<std::int64_t> times_ GOPMILL_GUARDED_BY(mutex_);
   bool ended_ GOPMILL_GUARDED_BY(mutex_) = false;
+  bool held_ GOPMILL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> played_out_ = false;  // the last that a stream has brought which failed
 };
+
+bool BecomesTrue(const std::function<bool()>& condition) {
+  const TimePoint deadline = SteadyNow() + std::chrono::seconds(10);
+  while (!condition() && SteadyNow() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return condition();
+}
 
 class PlaybackTest : public testing::Test {
  protected:
@@ -160,10 +185,22 @@ TEST_F(PlaybackTest, ASeekLosesNothingOfTheTrackThatHearsOfItLast) {
   EXPECT_EQ(taken_[1].First(), kPlace);
 }
 
+// Its players are sent away then, who have pictures to come where the sound is shorter.
+TEST_F(PlaybackTest, AStreamThatFailedIsPlayedOut) {
+  taken_[0].Hold(true);
+  for (std::int64_t number = 1; number < 5; ++number) service_.Send(0, number);
+  service_.End(Cancelled());
+  EXPECT_TRUE(BecomesTrue([this] { return taken_[1].played_out(); })) << "the sound";
+  EXPECT_FALSE(Playback::Failed(*bin_)) << "pictures wait";
+  EXPECT_FALSE(taken_[0].played_out());
+  taken_[0].Hold(false);
+  EXPECT_TRUE(BecomesTrue([this] { return Playback::Failed(*bin_); }));
+}
+
 TEST_F(PlaybackTest, AFailureIsNoEnd) {
   EXPECT_FALSE(Playback::Failed(*bin_));
   service_.End(Cancelled());
-  EXPECT_TRUE(Playback::Failed(*bin_));
+  EXPECT_TRUE(BecomesTrue([this] { return Playback::Failed(*bin_); }));
   // What is behind it comes out as ever, so that an end would have.
   constexpr std::int64_t kPlace = 2'000'000'000;
   Seek(0, kPlace);
