@@ -48,7 +48,7 @@ class PacketFeed::Source final : public PacketSource {
   std::int64_t start_us() const override { return start_us_; }
   bool live() const override { return true; }
   bool truncated() const override { return false; }
-  std::int64_t lost() const override { return feed_->lost_; }
+  std::int64_t lost() const override { return feed_->lost(); }
   Status SeekBefore(Rational /*seconds*/) override {
     return InvalidArgument("start", "A live source cannot be sought in.", "no start");
   }

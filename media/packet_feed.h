@@ -68,6 +68,7 @@ class PacketFeed {
   Status Push(const CodedPacket& packet);
   // So many packets of the network never came.
   void AddLost(std::int64_t packets) { lost_ += packets; }
+  [[nodiscard]] std::int64_t lost() const { return lost_; }
   // What was pushed is still read; who waits to push goes on.
   void End();
   [[nodiscard]] bool abandoned() const;

@@ -124,10 +124,35 @@ void WidenSocket(GstElement* element) {
       g_socket_set_option(socket.get(), SOL_SOCKET, SO_RCVBUF, kSocketBytes, nullptr));
 }
 
+// User data of a probe behind an appsrc, which owns it.
+struct DropProbe {
+  std::shared_ptr<PacketFeed> feed;
+  RtpDrops drops;
+  static void Destroy(gpointer pointer) noexcept { delete static_cast<DropProbe*>(pointer); }
+};
+
+// What comes behind a drop is marked by the appsrc. Its packets are those of a track or reports,
+// which have no numbers.
+GstPadProbeReturn CountDropped(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer probe) noexcept {
+  constexpr std::uint32_t kFirstReport = 192, kLastReport = 223;
+  GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  if (gst_buffer_get_size(buffer) < 4) return GST_PAD_PROBE_OK;
+  const std::uint32_t head = WordAt(buffer, 0);
+  const std::uint32_t type = (head >> 16U) & 0xffU;
+  if (type >= kFirstReport && type <= kLastReport) return GST_PAD_PROBE_OK;
+  DropProbe& self = *static_cast<DropProbe*>(probe);
+  self.feed->AddLost(self.drops.OnPacket(static_cast<std::uint16_t>(head),
+                                         GST_BUFFER_IS_DISCONT(buffer) != FALSE));
+  return GST_PAD_PROBE_OK;
+}
+
 // By default they keep whatever comes. Not blocking: the thread that reads a client's connection
 // also answers it and ends it.
-void BoundWaiting(GstElement* element) {
+void BoundWaiting(GstElement* element, const Feed& feed) {
   if (!IsMadeBy(element, "appsrc")) return;
+  const auto pad = gst::Adopt(gst_element_get_static_pad(element, "src"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, &CountDropped,
+                    new DropProbe{.feed = feed, .drops = {}}, &DropProbe::Destroy);
   g_object_set(element, "max-bytes", guint64{kWaitingBytes}, "max-buffers", guint64{0}, "max-time",
                guint64{0}, "leaky-type", GST_APP_LEAKY_TYPE_DOWNSTREAM, nullptr);
 }
@@ -135,7 +160,7 @@ void BoundWaiting(GstElement* element) {
 void PrepareAdded(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
   BoundJumps(element);
   BoundSenders(element);
-  BoundWaiting(element);
+  BoundWaiting(element, *static_cast<Feed*>(feed));
   HideLossesFromRepair(element);
   WidenSocket(element);
   CountLostBehind(element, *static_cast<Feed*>(feed));
@@ -185,14 +210,15 @@ gst::Object<GstElement> PipelineOf(GstElement* element) {
 }
 
 void PrepareToReceive(GstElement* pipeline, const std::shared_ptr<PacketFeed>& feed) {
-  const auto prepare = [](const GValue* item, gpointer) noexcept {
+  const auto prepare = [](const GValue* item, gpointer feed_of_all) noexcept {
     auto* found = static_cast<GstElement*>(g_value_get_object(item));
     BoundJumps(found);
-    BoundWaiting(found);
+    BoundWaiting(found, *static_cast<Feed*>(feed_of_all));
     HideLossesFromRepair(found);
     WidenSocket(found);
   };
-  ForEachElement(pipeline, prepare, nullptr);
+  Feed held = feed;
+  ForEachElement(pipeline, prepare, &held);
   g_signal_connect_data(pipeline, "deep-element-added", G_CALLBACK(&PrepareAdded), new Feed(feed),
                         &DestroyFeed, static_cast<GConnectFlags>(0));
 }

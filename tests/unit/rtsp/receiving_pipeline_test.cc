@@ -8,9 +8,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "media/packet_feed.h"
@@ -152,6 +155,37 @@ TEST_F(ReceivingPipelineTest, WhatWaitsIsBoundAndTheOldestGoes) {
     gst_sample_unref(sample);
   }
   EXPECT_EQ(last, kPackets - 1) << "the newest is there";
+}
+
+// As many as make a jump that is none behind the jitter buffer (RtpLoss).
+TEST_F(ReceivingPipelineTest, WhatGoesCountsAsLost) {
+  const auto feed = AnyFeed();
+  GstElement* source = Add(pipeline_.get(), "appsrc");
+  GstElement* sink = Add(pipeline_.get(), "appsink");
+  g_object_set(sink, "sync", FALSE, "max-buffers", 1, nullptr);
+  ASSERT_TRUE(gst_element_link(source, sink));
+  PrepareToReceive(pipeline_.get(), feed);
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+  constexpr gsize kPacket = gsize{4} << 10U;
+  constexpr guint kPackets = 9000;  // 35 MiB
+  for (guint i = 0; i < kPackets; ++i) {
+    GstBuffer* buffer = gst_buffer_new_allocate(nullptr, kPacket, nullptr);
+    const std::array<guint8, 4> head{0x80, 96, static_cast<guint8>(i >> 8U),
+                                     static_cast<guint8>(i)};
+    gst_buffer_fill(buffer, 0, head.data(), head.size());
+    ASSERT_EQ(gst_app_src_push_buffer(GST_APP_SRC(source), buffer), GST_FLOW_OK);
+    // The first one is taken: what goes in front of that has no number to be counted from.
+    while (i == 0 && gst_app_src_get_current_level_buffers(GST_APP_SRC(source)) > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  EndSources(pipeline_.get());
+  std::int64_t pulled = 0;
+  while (GstSample* sample = gst_app_sink_try_pull_sample(GST_APP_SINK(sink), 10 * GST_SECOND)) {
+    ++pulled;
+    gst_sample_unref(sample);
+  }
+  EXPECT_EQ(feed->lost() + pulled, kPackets);
 }
 
 TEST_F(ReceivingPipelineTest, ASourceEndsBehindWhatItHolds) {

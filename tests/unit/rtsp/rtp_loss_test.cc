@@ -29,5 +29,14 @@ TEST(RtpLoss, TakesAWideJumpForANewBeginning) {
   EXPECT_EQ(loss.OnPacket(102), 1);
 }
 
+TEST(RtpDrops, CountsWhatRtpLossTakesForANewBeginning) {
+  RtpDrops drops;
+  EXPECT_EQ(drops.OnPacket(65'000, true), 0) << "the first one may have any number";
+  EXPECT_EQ(drops.OnPacket(65'100, true), 0) << "RtpLoss has those";
+  EXPECT_EQ(drops.OnPacket(4'565, true), 5'000);
+  EXPECT_EQ(drops.OnPacket(14'566, false), 0) << "the sender jumps";
+  EXPECT_EQ(drops.OnPacket(14'000, true), 0) << "back";
+}
+
 }  // namespace
 }  // namespace gopmill
