@@ -11,6 +11,7 @@
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/connect_failure.h"
 #include "server/rtsp/means.h"
+#include "server/rtsp/session_guard.h"
 
 namespace gopmill {
 namespace {
@@ -148,6 +149,7 @@ gboolean PullSession::OnSelect(GstElement* /*element*/, guint number, GstCaps* /
 }
 
 void PullSession::OnManager(GstElement* /*element*/, GstElement* manager, gpointer held) noexcept {
+  GuardSessions(manager, SessionUse::kFetch);  // it has none so far
   const auto self = Get(held);
   if (self == nullptr) return;
   const MutexLock lock(self->mutex_);

@@ -48,12 +48,6 @@ void BoundJumps(GstElement* element) {
   if (IsMadeBy(element, "rtpbin")) g_object_set(element, "max-dropout-time", kByPackets, nullptr);
 }
 
-// Each makes a jitter buffer with its threads. A bin that has sessions already is a publisher's,
-// which has a bound of its own (session_guard.h).
-void BoundSenders(GstElement* element) {
-  if (IsMadeBy(element, "rtpbin")) g_object_set(element, "max-streams", kMostSenders, nullptr);
-}
-
 using Feed = std::shared_ptr<PacketFeed>;
 void DestroyFeed(gpointer pointer, GClosure* /*closure*/) noexcept {
   delete static_cast<Feed*>(pointer);
@@ -159,7 +153,6 @@ void BoundWaiting(GstElement* element, const Feed& feed) {
 
 void PrepareAdded(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
   BoundJumps(element);
-  BoundSenders(element);
   BoundWaiting(element, *static_cast<Feed*>(feed));
   HideLossesFromRepair(element);
   WidenSocket(element);

@@ -23,17 +23,11 @@ inline constexpr int kSocketBytes = 2 << 20;
 // What a publisher over TCP has sent and its pipeline has not taken, of a track's packets and of
 // its reports: more than a feed holds, as it waits for that.
 inline constexpr unsigned long long kWaitingBytes = 16ULL << 20U;
-// SSRCs in a session of a peer, each of which costs threads: packets and reports of more are
-// dropped. The second that sends packets ends the connection, which is made anew; some send reports
-// under another one than their packets.
-inline constexpr unsigned kMostSenders = 4;
-
 // The pipeline that an element is in, or the outermost bin.
 gst::Object<GstElement> PipelineOf(GstElement* element);
 
 // For the elements that `pipeline` has and all that come into it later:
 //  - rtpbin throws packets of wild sequence numbers away (at its jitter buffers),
-//  - an rtpbin that comes later has kMostSenders for a session,
 //  - what repairs losses does not hear of them,
 //  - of what comes over TCP the oldest goes (and counts as lost) once kWaitingBytes wait,
 //  - sockets for UDP hold kSocketBytes, or what the system allows (net.core.rmem_max),

@@ -32,25 +32,30 @@ class SessionGuard {
   }
 
   bool Allow(std::span<const std::uint8_t> packet) {
-    if (kind_ == PadKind::kMedia) return AllowMedia(packet);
-    return AllowReports(packet, [this](std::uint8_t type, std::uint32_t from) {
-      return (use_ == SessionUse::kPublish || type != kSenderReportType) && Admit(from);
-    });
+    return kind_ == PadKind::kMedia ? AllowMedia(packet) : AllowReport(packet);
   }
 
   static void Destroy(gpointer pointer) noexcept { delete static_cast<SessionGuard*>(pointer); }
 
  private:
-  // A session hears of each contributor (CSRC), too.
+  // A session hears of each contributor (CSRC), too, and of reports among the packets (RFC 5761),
+  // which some cameras send.
   bool AllowMedia(std::span<const std::uint8_t> packet) {
     if (packet.size() < kPacketHeader) return false;
     const std::size_t contributors = packet[0] & 0x0fU;
     const bool report = packet[1] >= kFirstReport && packet[1] <= kLastReport;
-    if (report || packet.size() < kPacketHeader + kWord * contributors) return false;
+    if (report) return use_ == SessionUse::kFetch && AllowReport(packet);
+    if (packet.size() < kPacketHeader + kWord * contributors) return false;
     for (std::size_t i = 0; i < contributors; ++i) {
       if (!Admit(NumberAt(packet, kPacketHeader + kWord * i))) return false;
     }
     return Admit(NumberAt(packet, kSender));
+  }
+
+  bool AllowReport(std::span<const std::uint8_t> packet) {
+    return AllowReports(packet, [this](std::uint8_t type, std::uint32_t from) {
+      return (use_ != SessionUse::kPlay || type != kSenderReportType) && Admit(from);
+    });
   }
 
   bool Admit(std::uint32_t from) {
@@ -63,7 +68,7 @@ class SessionGuard {
     g_signal_emit_by_name(session_.get(), "get-source-by-ssrc", from, &source);
     known_ = gst::Adopt(source) != nullptr;
     last_ = from;
-    return known_ || count < (use_ == SessionUse::kPublish ? kMostAtPublisher : kMostAtPlayers);
+    return known_ || count < (use_ == SessionUse::kPlay ? kMostAtPlayers : kMostAtReceiver);
   }
 
   const PadKind kind_;
@@ -94,9 +99,18 @@ void GuardPad(GstElement* rtpbin, GstPad* pad, SessionUse use) {
                     &SessionGuard::Destroy);
 }
 
-template <SessionUse Use>
-void OnPadAdded(GstElement* rtpbin, GstPad* pad, gpointer /*data*/) noexcept {
-  GuardPad(rtpbin, pad, Use);
+void OnPadAdded(GstElement* rtpbin, GstPad* pad, gpointer use) noexcept {
+  GuardPad(rtpbin, pad, static_cast<SessionUse>(GPOINTER_TO_INT(use)));
+}
+
+// SSRCs with a jitter buffer, for each session; 0 = no bound.
+guint MostStreams(SessionUse use) {
+  switch (use) {
+    case SessionUse::kPublish: return 1;
+    case SessionUse::kFetch: return kMostFetchedSenders;
+    case SessionUse::kPlay: break;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -119,15 +133,13 @@ bool AllowReports(std::span<const std::uint8_t> rtcp,
   return true;
 }
 
-// The sessions take both numbers from the bin when they are made. Without autoremove a sender that
-// has left would keep its place.
+// The sessions take both from the bin when they are made. Without autoremove a sender that has left
+// would keep its place; rtspsrc takes that for the end of its stream.
 void GuardSessions(GstElement* rtpbin, SessionUse use) {
-  const bool publish = use == SessionUse::kPublish;
-  g_object_set(rtpbin, "max-streams", publish ? 1U : 0U, "autoremove", TRUE, nullptr);
-  g_signal_connect(rtpbin, "pad-added",
-                   publish ? G_CALLBACK(&OnPadAdded<SessionUse::kPublish>)
-                           : G_CALLBACK(&OnPadAdded<SessionUse::kPlay>),
-                   nullptr);
+  g_object_set(rtpbin, "max-streams", MostStreams(use), nullptr);
+  if (use != SessionUse::kFetch) g_object_set(rtpbin, "autoremove", TRUE, nullptr);
+  g_signal_connect(rtpbin, "pad-added", G_CALLBACK(&OnPadAdded),
+                   GINT_TO_POINTER(static_cast<int>(use)));
 }
 
 }  // namespace gopmill

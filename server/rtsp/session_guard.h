@@ -6,6 +6,7 @@
 // thread. Anybody may send to a port of UDP, and a client may name whom it likes. So:
 //  - of a publisher, a track has one sender: packets of others are dropped, until its own says that
 //    it leaves (BYE) or has been silent for long, and the next one goes on,
+//  - of a peer that is fetched from, a track has kMostFetchedSenders,
 //  - players send no sender's reports; that of a publisher may come before its packets,
 //  - nobody reports under our own SSRC: the session would leave it, and tell all players so (BYE),
 //  - no more are known to a session than so many; packets of more are dropped.
@@ -21,12 +22,15 @@
 
 namespace gopmill {
 
-// Sources that a session knows. Of a publisher's track: it, ourselves and a few who were there
-// before. Of one that is played: all its players.
-inline constexpr unsigned kMostAtPublisher = 16;
+// Sources that a session knows. Of a track that is received: its sender, ourselves and a few who
+// were there before. Of one that is played: all its players.
+inline constexpr unsigned kMostAtReceiver = 16;
 inline constexpr unsigned kMostAtPlayers = 4096;
+// The second that sends packets ends the connection to the peer, which is made anew (PullSession);
+// some send reports under another SSRC than their packets.
+inline constexpr unsigned kMostFetchedSenders = 4;
 
-enum class SessionUse { kPublish, kPlay };
+enum class SessionUse { kPublish, kFetch, kPlay };
 // Before the bin has a session.
 void GuardSessions(GstElement* rtpbin, SessionUse use);
 

@@ -29,10 +29,11 @@ def pictures(ticks):
 
 class Camera:
     """`medias` are the m= sections of its SDP, of which track0 is sent. `refusals` maps methods to a status that they get.
-    With `timeout`, a session without requests for so many seconds ends. `ticks` a second are stated by the pictures."""
+    With `timeout`, a session without requests for so many seconds ends. `ticks` a second are stated by the pictures. `strangers`
+    report with each picture, others each time."""
 
-    def __init__(self, medias=CODECS["video"], refusals=(), timeout=0, ticks=2 * FPS):
-        self.medias, self.refusals, self.timeout = medias, dict(refusals), timeout
+    def __init__(self, medias=CODECS["video"], refusals=(), timeout=0, ticks=2 * FPS, strangers=0):
+        self.medias, self.refusals, self.timeout, self.strangers = medias, dict(refusals), timeout, strangers
         self.methods, self.pictures = [], pictures(ticks)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -105,6 +106,10 @@ class Camera:
                     packet = struct.pack(">BBHII", 0x80, 96 | (0x80 if last else 0), number, picture * 90000 // FPS, source) + payload
                     with state["lock"]:
                         client.sendall(struct.pack(">BBH", 0x24, state["channel"], len(packet)) + packet)
+                reports = [struct.pack(">BBHBBHI", 0x24, state["channel"] + 1, 8, 0x80, 201, 1, picture * self.strangers + stranger)
+                           for stranger in range(self.strangers)]
+                with state["lock"]:
+                    client.sendall(b"".join(reports))
                 time.sleep(max(0, begin + (picture + 1) / FPS - time.monotonic()))
         except OSError:
             pass

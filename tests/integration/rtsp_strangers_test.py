@@ -8,16 +8,17 @@ import re
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from mock_camera import FPS  # noqa: E402
-from rtsp_odd_publisher_test import VIDEO, Sender, h264, published, read  # noqa: E402
+from mock_camera import FPS, Camera  # noqa: E402
+from rtsp_odd_publisher_test import QUERY, VIDEO, Sender, h264, published, read  # noqa: E402
 from rtsp_player import Player  # noqa: E402
-from served import Server, check, decode, run_on_rtsp  # noqa: E402
+from served import Server, check, decode, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
 
 SSRCS = 3000
 MOVIE = "sync-720p.mp4?width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
@@ -117,6 +118,22 @@ def players_report_in_many_names(server):
         player.ask("TEARDOWN")
 
 
+def a_peer_reports_in_many_names(_):
+    """One that is fetched from, over TCP; by UDP anybody could."""
+    camera, seconds = Camera(strangers=70), 12
+    with tempfile.TemporaryDirectory() as folder, Server(folder, "--source", f"peer={camera.url()}", rtsp=True) as server:
+        result = {}
+        reader = read_in_thread(server, "peer", f"{QUERY}&duration={seconds}", result)
+        wait_until(lambda: server.live("peer")["counts"].get("packets", 0) > 2 * FPS, 20, "its pictures")
+        before = server.resident_kib()
+        reader.join()
+        grown = server.resident_kib() - before
+        check(grown < 20 * 1024, f"reports of {70 * FPS} senders a second cost {grown} KiB")
+        check(server.live("peer")["counts"]["publishers"] == 1, "it is fetched once")
+        frames = int(decode(result["body"])["video"]["nb_read_frames"])
+        check(frames == seconds * FPS, f"{frames} pictures of {seconds} s")
+
+
 def one_player_does_not_end_another(server):
     """By a report under the server's own SSRC, which would be taken for a collision: the server leaves that SSRC."""
     with published(server, "shared", [VIDEO]) as publisher:
@@ -137,7 +154,8 @@ def one_player_does_not_end_another(server):
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
-    return run_on_rtsp([names_without_end, players_report_in_many_names, one_player_does_not_end_another], Server(rtsp=True))
+    return run_on_rtsp([names_without_end, players_report_in_many_names, a_peer_reports_in_many_names, one_player_does_not_end_another],
+                       Server(rtsp=True))
 
 
 if __name__ == "__main__":

@@ -81,18 +81,6 @@ TEST_F(ReceivingPipelineTest, JumpsAreBoundInAllThatReceives) {
   }
 }
 
-// Each has threads. A bin that is there already may have sessions, which do not look again.
-TEST_F(ReceivingPipelineTest, SendersAreBoundInASessionToCome) {
-  PrepareToReceive(pipeline_.get(), AnyFeed());
-  GstElement* later = Add(pipeline_.get(), "rtpbin");
-  GstElement* deeper = Add(Add(pipeline_.get(), "bin"), "rtpbin");
-  for (GstElement* element : {later, deeper}) {
-    guint most = 0;
-    g_object_get(element, "max-streams", &most, nullptr);
-    EXPECT_EQ(most, kMostSenders);
-  }
-}
-
 int ReceiveBufferOf(GstElement* element) {
   GSocket* taken = nullptr;
   g_object_get(element, "used-socket", &taken, nullptr);

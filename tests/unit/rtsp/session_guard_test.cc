@@ -131,7 +131,31 @@ TEST_F(GuardedSession, ATrackOfAPublisherHasOneSenderAndKnowsAFew) {
     Send(*rtcp_, Report(kSenderReportType, 1000 + from, 0, 5));
   }
   EXPECT_EQ(streams(), 1);
-  EXPECT_LE(sources(), kMostAtPublisher);
+  EXPECT_LE(sources(), kMostAtReceiver);
+}
+
+TEST_F(GuardedSession, APeerThatIsFetchedFromHasSomeSendersAndKnowsAFew) {
+  Begin(SessionUse::kFetch);
+  for (std::uint32_t from = 1; from <= 100; ++from) {
+    Send(*rtp_, Packet(from, 0));
+    Send(*rtp_, Packet(from, 1));
+    Send(*rtcp_, Report(kSenderReportType, 1000 + from, 0, 5));
+  }
+  EXPECT_EQ(streams(), static_cast<int>(kMostFetchedSenders));
+  EXPECT_LE(sources(), kMostAtReceiver);
+}
+
+TEST_F(GuardedSession, APeerMayReportAmongItsPackets) {
+  Begin(SessionUse::kFetch);
+  int reports = 0;
+  g_signal_connect(session_.get(), "on-receiving-rtcp",
+                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
+                     ++*static_cast<int*>(count);
+                   }),
+                   &reports);
+  for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
+  Send(*rtp_, Report(kSenderReportType, 2, 0, 5));
+  EXPECT_EQ(reports, 1);
 }
 
 TEST_F(GuardedSession, ContributorsCountAndMediaIsNoReport) {
@@ -151,7 +175,7 @@ TEST_F(GuardedSession, ContributorsCountAndMediaIsNoReport) {
     disguised[7] = 1;
     Send(*rtp_, disguised);
   }
-  EXPECT_LE(sources(), kMostAtPublisher + 15);
+  EXPECT_LE(sources(), kMostAtReceiver + 15);
 }
 
 // ffmpeg's do: without the first one sound and pictures are not put together for seconds.
