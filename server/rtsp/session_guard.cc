@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/session_guard.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "server/rtsp/gst_ptr.h"
 
@@ -21,14 +24,70 @@ std::uint32_t NumberAt(std::span<const std::uint8_t> bytes, std::size_t at) {
 
 enum class PadKind { kMedia, kReports };
 
+// A pad by which the packets of a sender come out.
+struct Outlet {
+  guint sender;
+  gst::Object<GstPad> pad;
+};
+
+std::vector<Outlet> OutletsOf(GstElement& rtpbin, guint number) {
+  std::vector<Outlet> outlets;
+  GST_OBJECT_LOCK(&rtpbin);
+  for (const GList* each = rtpbin.srcpads; each != nullptr; each = each->next) {
+    auto* pad = static_cast<GstPad*>(each->data);
+    const gst::Text name(gst_pad_get_name(pad));
+    guint session = 0;
+    guint sender = 0;
+    if (std::sscanf(name.get(), "recv_rtp_src_%u_%u_", &session, &sender) == 2 &&
+        session == number) {
+      outlets.push_back({sender, gst::Share(pad)});
+    }
+  }
+  GST_OBJECT_UNLOCK(&rtpbin);
+  return outlets;
+}
+
+// rtpbin leaves them behind where it was given something to repair losses (1.22), as it is by the
+// library, which links no sender's outlet as long as another one is linked.
+void RemoveOutletsOfOthers(GstElement& rtpbin, guint number, guint sender) {
+  for (const Outlet& outlet : OutletsOf(rtpbin, number)) {
+    if (outlet.sender == sender) continue;
+    gst_pad_set_active(outlet.pad.get(), FALSE);
+    gst_element_remove_pad(&rtpbin, outlet.pad.get());
+  }
+}
+
+// Whom a session has heard of last that they leave (BYE); shared with its signal.
+using LastLeaver = std::shared_ptr<std::atomic<std::uint64_t>>;
+constexpr std::uint64_t kNobody = UINT64_MAX;
+// Of the sender of a track. The library keeps a little of each until the publisher has gone.
+constexpr int kMostChanges = 1000;
+
+void OnBye(GObject* /*session*/, GObject* source, gpointer leaver) noexcept {
+  guint ssrc = 0;
+  g_object_get(source, "ssrc", &ssrc, nullptr);
+  **static_cast<LastLeaver*>(leaver) = ssrc;
+}
+
+LastLeaver FollowLeavers(GObject* session) {
+  const auto leaver = std::make_shared<std::atomic<std::uint64_t>>(kNobody);
+  g_signal_connect_data(
+      session, "on-bye-ssrc", G_CALLBACK(&OnBye), new LastLeaver(leaver),
+      [](gpointer held, GClosure*) noexcept { delete static_cast<LastLeaver*>(held); },
+      static_cast<GConnectFlags>(0));
+  return leaver;
+}
+
 // User data of a probe in front of a session, which owns it. A pad gets one packet at a time.
 class SessionGuard {
  public:
+  // `rtpbin` has the pad of the probe, and so outlives this.
   SessionGuard(GstElement* rtpbin, guint number, PadKind kind, SessionUse use)
-      : kind_(kind), use_(use) {
+      : rtpbin_(rtpbin), number_(number), kind_(kind), use_(use) {
     GObject* session = nullptr;
     g_signal_emit_by_name(rtpbin, "get-internal-session", number, &session);
     session_ = gst::Adopt(session);
+    if (kind_ == PadKind::kMedia && use_ == SessionUse::kPublish) leaver_ = FollowLeavers(session);
   }
 
   bool Allow(std::span<const std::uint8_t> packet) {
@@ -40,16 +99,31 @@ class SessionGuard {
  private:
   // A session hears of each contributor (CSRC), too, and of reports among the packets (RFC 5761),
   // which some cameras send.
-  bool AllowMedia(std::span<const std::uint8_t> packet) {
-    if (packet.size() < kPacketHeader) return false;
-    const std::size_t contributors = packet[0] & 0x0fU;
-    const bool report = packet[1] >= kFirstReport && packet[1] <= kLastReport;
-    if (report) return use_ == SessionUse::kFetch && AllowReport(packet);
-    if (packet.size() < kPacketHeader + kWord * contributors) return false;
+  bool AllowMedia(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < kPacketHeader) return false;
+    const std::size_t contributors = bytes[0] & 0x0fU;
+    const bool report = bytes[1] >= kFirstReport && bytes[1] <= kLastReport;
+    if (report) return use_ == SessionUse::kFetch && AllowReport(bytes);
+    if (bytes.size() < kPacketHeader + kWord * contributors) return false;
     for (std::size_t i = 0; i < contributors; ++i) {
-      if (!Admit(NumberAt(packet, kPacketHeader + kWord * i))) return false;
+      if (!Admit(NumberAt(bytes, kPacketHeader + kWord * i))) return false;
     }
-    return Admit(NumberAt(packet, kSender));
+    const std::uint32_t from = NumberAt(bytes, kSender);
+    return Admit(from) && (leaver_ == nullptr || MakeWay(from));
+  }
+
+  // The library keeps the track for a sender that has left for two seconds and until it looks. Here
+  // it is for the next one at once, of whom the first picture may be the only key for long. False
+  // for what comes late of one who had to go.
+  bool MakeWay(std::uint32_t next) {
+    const std::uint64_t leaver = *leaver_;
+    if (leaver != kNobody && leaver != next && leaver != gone_ && changes_ < kMostChanges) {
+      ++changes_;
+      gone_ = leaver;
+      g_signal_emit_by_name(rtpbin_, "clear-ssrc", number_, static_cast<guint>(leaver));
+      RemoveOutletsOfOthers(*rtpbin_, number_, next);
+    }
+    return gone_ != next;
   }
 
   bool AllowReport(std::span<const std::uint8_t> packet) {
@@ -71,11 +145,16 @@ class SessionGuard {
     return known_ || count < (use_ == SessionUse::kPlay ? kMostAtPlayers : kMostAtReceiver);
   }
 
+  GstElement* const rtpbin_;
+  const guint number_;
   const PadKind kind_;
   const SessionUse use_;
   gst::Object<GObject> session_;
   bool known_ = false;  // the one that came last
   std::uint32_t last_ = 0;
+  LastLeaver leaver_;  // of a publisher's track, else null
+  std::uint64_t gone_ = kNobody;
+  int changes_ = 0;
 };
 
 GstPadProbeReturn LetIn(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer guard) noexcept {
@@ -99,8 +178,17 @@ void GuardPad(GstElement* rtpbin, GstPad* pad, SessionUse use) {
                     &SessionGuard::Destroy);
 }
 
-void OnPadAdded(GstElement* rtpbin, GstPad* pad, gpointer use) noexcept {
-  GuardPad(rtpbin, pad, static_cast<SessionUse>(GPOINTER_TO_INT(use)));
+// Before the library's own, which was connected later.
+void OnPadAdded(GstElement* rtpbin, GstPad* pad, gpointer data) noexcept {
+  const auto use = static_cast<SessionUse>(GPOINTER_TO_INT(data));
+  GuardPad(rtpbin, pad, use);
+  const gst::Text name(gst_pad_get_name(pad));
+  guint number = 0;
+  guint sender = 0;
+  if (use == SessionUse::kPublish &&
+      std::sscanf(name.get(), "recv_rtp_src_%u_%u_", &number, &sender) == 2) {
+    RemoveOutletsOfOthers(*rtpbin, number, sender);
+  }
 }
 
 // SSRCs with a jitter buffer, for each session; 0 = no bound.

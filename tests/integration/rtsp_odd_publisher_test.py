@@ -192,6 +192,29 @@ def an_encoder_that_begins_anew(server, _):
         check(abs(frames - 4 * FPS) <= 3, f"{name}: {frames} pictures of 4 s")
 
 
+def sender_report(ssrc):
+    return struct.pack(">BBHIQIII", 0x80, 200, 6, ssrc, 0, 0, 0, 0)
+
+
+def one_sender_after_the_other(server, _):
+    """On one connection, each with a clock of its own: once one has said that it leaves (BYE) the next one is heard."""
+    for udp in False, True:
+        name = f"next{int(udp)}"
+        reader, result = read(server, name, 5)
+        with published(server, name, [VIDEO], udp) as publisher:
+            sender = Sender(publisher, h264())
+            for sender.ssrc, shift in (7, 0), (9, 2**30), (11, 5000):
+                sender.send(2 * FPS, shift)
+                publisher.send(sender_report(sender.ssrc) + struct.pack(">BBHI", 0x81, 203, 1, sender.ssrc), 1)
+                time.sleep(0.1)  # packets may overtake reports
+            live = server.live(name)
+            check(live["publishing"] and live["counts"]["publishers"] == 1, f"{name}: it was cut while it sent: {live}")
+            publisher.ask("TEARDOWN", publisher.url)
+        reader.join()
+        frames = int(decode(result["body"])["video"]["nb_read_frames"])
+        check(abs(frames - 5 * FPS) <= 2, f"{name}: {frames} pictures of 5 s")
+
+
 def a_stranger_s_packets(server, _):
     """From another socket, to the port of one who publishes: they go nowhere."""
     reader, result = read(server, "strange", 4)
@@ -214,7 +237,8 @@ def main():
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         tests = [nothing_but_packets, packets_that_are_too_large, ports_of_zero, one_that_leaves_is_forgotten, a_clock_that_is_set_back,
-                 sound_without_end, a_stranger_s_packets, an_encoder_that_begins_anew]
+                 sound_without_end, a_stranger_s_packets, an_encoder_that_begins_anew,
+                 one_sender_after_the_other]
         return run_on_rtsp(tests, Server(folder, rtsp=True), folder)
 
 

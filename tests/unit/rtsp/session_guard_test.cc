@@ -158,6 +158,27 @@ TEST_F(GuardedSession, APeerMayReportAmongItsPackets) {
   EXPECT_EQ(reports, 1);
 }
 
+// With a jitter buffer of its own; what comes late of the other makes none.
+TEST_F(GuardedSession, ASenderThatHasLeftMakesWay) {
+  Begin(SessionUse::kPublish);
+  std::vector<guint> senders;
+  g_signal_connect(
+      bin_.get(), "new-jitterbuffer",
+      G_CALLBACK(+[](GstElement*, GstElement*, guint, guint ssrc, gpointer all) noexcept {
+        static_cast<std::vector<guint>*>(all)->push_back(ssrc);
+      }),
+      &senders);
+  for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
+  constexpr std::uint8_t kBye = 203;
+  Send(*rtcp_, Report(kBye, 2, 1));
+  for (std::uint8_t number = 0; number < 5; ++number) {
+    Send(*rtp_, Packet(3, number));
+    Send(*rtp_, Packet(2, static_cast<std::uint8_t>(5 + number)));
+  }
+  EXPECT_EQ(senders, (std::vector<guint>{2, 3}));
+  EXPECT_EQ(streams(), 1);
+}
+
 TEST_F(GuardedSession, ContributorsCountAndMediaIsNoReport) {
   Begin(SessionUse::kPublish);
   Send(*rtp_, Packet(1, 0));
