@@ -90,8 +90,8 @@ class SessionGuard {
     if (kind_ == PadKind::kMedia && use_ == SessionUse::kPublish) leaver_ = FollowLeavers(session);
   }
 
-  bool Allow(std::span<const std::uint8_t> packet) {
-    return kind_ == PadKind::kMedia ? AllowMedia(packet) : AllowReport(packet);
+  bool Allow(GstBuffer& packet, std::span<const std::uint8_t> bytes) {
+    return kind_ == PadKind::kMedia ? AllowMedia(packet, bytes) : AllowReport(packet, bytes);
   }
 
   static void Destroy(gpointer pointer) noexcept { delete static_cast<SessionGuard*>(pointer); }
@@ -99,11 +99,11 @@ class SessionGuard {
  private:
   // A session hears of each contributor (CSRC), too, and of reports among the packets (RFC 5761),
   // which some cameras send.
-  bool AllowMedia(std::span<const std::uint8_t> bytes) {
+  bool AllowMedia(GstBuffer& packet, std::span<const std::uint8_t> bytes) {
     if (bytes.size() < kPacketHeader) return false;
     const std::size_t contributors = bytes[0] & 0x0fU;
     const bool report = bytes[1] >= kFirstReport && bytes[1] <= kLastReport;
-    if (report) return use_ == SessionUse::kFetch && AllowReport(bytes);
+    if (report) return use_ == SessionUse::kFetch && AllowReport(packet, bytes);
     if (bytes.size() < kPacketHeader + kWord * contributors) return false;
     for (std::size_t i = 0; i < contributors; ++i) {
       if (!Admit(NumberAt(bytes, kPacketHeader + kWord * i))) return false;
@@ -126,10 +126,21 @@ class SessionGuard {
     return gone_ != next;
   }
 
-  bool AllowReport(std::span<const std::uint8_t> packet) {
-    return AllowReports(packet, [this](std::uint8_t type, std::uint32_t from) {
+  // The first sender that a publisher's session hears of has the track. Some send reports in
+  // another name than their packets, so that a report does not make it: who listens to the session
+  // hears it nevertheless.
+  bool AllowReport(GstBuffer& packet, std::span<const std::uint8_t> bytes) {
+    bool of_sender = false;
+    const bool allowed = AllowReports(bytes, [&](std::uint8_t type, std::uint32_t from) {
+      of_sender = of_sender || type == kSenderReportType;
       return (use_ != SessionUse::kPlay || type != kSenderReportType) && Admit(from);
     });
+    if (!allowed || use_ != SessionUse::kPublish || !of_sender ||
+        !OutletsOf(*rtpbin_, number_).empty()) {
+      return allowed;
+    }
+    g_signal_emit_by_name(session_.get(), "on-receiving-rtcp", &packet);
+    return false;
   }
 
   bool Admit(std::uint32_t from) {
@@ -161,7 +172,7 @@ GstPadProbeReturn LetIn(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer guard) 
   GstMapInfo map;
   GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   if (gst_buffer_map(buffer, &map, GST_MAP_READ) == FALSE) return GST_PAD_PROBE_DROP;
-  const bool allowed = static_cast<SessionGuard*>(guard)->Allow({map.data, map.size});
+  const bool allowed = static_cast<SessionGuard*>(guard)->Allow(*buffer, {map.data, map.size});
   gst_buffer_unmap(buffer, &map);
   return allowed ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
 }

@@ -4,10 +4,11 @@
 // names (an SSRC) for minutes, or the longer the more there are, and makes a jitter buffer with
 // threads of its own for who sends RTP or a sender's report; GLib ends the process where it gets no
 // thread. Anybody may send to a port of UDP, and a client may name whom it likes. So:
-//  - of a publisher, a track has one sender: packets of others are dropped, until its own says that
-//    it leaves (BYE) or has been silent for long, and the next one goes on,
+//  - of a publisher, a track has one sender, who sends packets: those of others are dropped, until
+//    its own says that it leaves (BYE) or has been silent for long, and the next one goes on,
 //  - of a peer that is fetched from, a track has kMostFetchedSenders,
-//  - players send no sender's reports; that of a publisher may come before its packets,
+//  - players send no sender's reports; that of a publisher may come before its packets, and is
+//    heard by who listens to the session, not by the session itself,
 //  - nobody reports under our own SSRC: the session would leave it, and tell all players so (BYE),
 //  - no more are known to a session than so many; packets of more are dropped.
 //

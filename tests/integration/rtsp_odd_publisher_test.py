@@ -215,6 +215,24 @@ def one_sender_after_the_other(server, _):
         check(abs(frames - 5 * FPS) <= 2, f"{name}: {frames} pictures of 5 s")
 
 
+def reports_in_another_name(server, _):
+    """Before its packets, and then again: it is heard."""
+    for udp in False, True:
+        name = f"alias{int(udp)}"
+        reader, result = read(server, name, 2)
+        with published(server, name, [VIDEO], udp) as publisher:
+            publisher.send(sender_report(4711), 1)
+            time.sleep(0.3)  # it is no race
+            sender = Sender(publisher, h264())
+            for _ in range(3):
+                sender.send(FPS)
+                publisher.send(sender_report(4711), 1)
+            publisher.ask("TEARDOWN", publisher.url)
+        reader.join()
+        frames = int(decode(result["body"])["video"]["nb_read_frames"])
+        check(abs(frames - 2 * FPS) <= 2, f"{name}: {frames} pictures of 2 s")
+
+
 def a_stranger_s_packets(server, _):
     """From another socket, to the port of one who publishes: they go nowhere."""
     reader, result = read(server, "strange", 4)
@@ -238,7 +256,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = [nothing_but_packets, packets_that_are_too_large, ports_of_zero, one_that_leaves_is_forgotten, a_clock_that_is_set_back,
                  sound_without_end, a_stranger_s_packets, an_encoder_that_begins_anew,
-                 one_sender_after_the_other]
+                 one_sender_after_the_other, reports_in_another_name]
         return run_on_rtsp(tests, Server(folder, rtsp=True), folder)
 
 

@@ -214,6 +214,23 @@ TEST_F(GuardedSession, AReportInFrontOfItsPacketsIsHeard) {
   EXPECT_EQ(streams(), 1);
 }
 
+// Some cameras' are: the track is its who sends packets, and reports are heard all the same.
+TEST_F(GuardedSession, AReportInAnotherNameTakesNoTrack) {
+  Begin(SessionUse::kPublish);
+  int reports = 0;
+  g_signal_connect(session_.get(), "on-receiving-rtcp",
+                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
+                     ++*static_cast<int*>(count);
+                   }),
+                   &reports);
+  Send(*rtcp_, Report(kSenderReportType, 1, 0, 5));
+  EXPECT_EQ(streams(), 0);
+  for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
+  Send(*rtcp_, Report(kSenderReportType, 1, 0, 5));
+  EXPECT_EQ(streams(), 1);
+  EXPECT_EQ(reports, 2);
+}
+
 TEST_F(GuardedSession, PlayersSendNoSendersReports) {
   Begin(SessionUse::kPlay);
   const guint before = sources();
