@@ -18,7 +18,7 @@ find_package(EXPAT REQUIRED)
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra libevent_pthreads)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 # server/rtsp: without it --rtsp-port says that RTSP is not built
-pkg_check_modules(GSTREAMER IMPORTED_TARGET gstreamer-1.0 gstreamer-app-1.0
+pkg_check_modules(GSTREAMER IMPORTED_TARGET gstreamer-1.0 gstreamer-app-1.0 gstreamer-net-1.0
                   gstreamer-rtp-1.0 gstreamer-rtsp-1.0 gstreamer-rtsp-server-1.0 gstreamer-sdp-1.0 gio-2.0)
 find_package(Boost 1.74 REQUIRED)
 find_package(ZLIB REQUIRED)

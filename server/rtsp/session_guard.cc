@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/session_guard.h"
 
+#include <gio/gio.h>
+#include <gst/net/net.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -8,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/reporter_places.h"
 
 namespace gopmill {
 namespace {
@@ -23,6 +29,20 @@ std::uint32_t NumberAt(std::span<const std::uint8_t> bytes, std::size_t at) {
 }
 
 enum class PadKind { kMedia, kReports };
+
+// Of a packet's sender: the address, or of IPv6 the half of it that a host cannot choose by itself.
+// Empty where it is not known.
+std::string NetworkOf(GstBuffer& packet) {
+  constexpr std::size_t kNetworkBytes = 8, kMappedBytes = 10;
+  const GstNetAddressMeta* meta = gst_buffer_get_net_address_meta(&packet);
+  if (meta == nullptr || !G_IS_INET_SOCKET_ADDRESS(meta->addr)) return "";
+  GInetAddress* address = g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(meta->addr));
+  const std::span bytes(g_inet_address_to_bytes(address), g_inet_address_get_native_size(address));
+  const bool mapped = std::ranges::all_of(bytes.first(std::min(bytes.size(), kMappedBytes)),
+                                          [](guint8 byte) { return byte == 0; });
+  const std::size_t size = mapped ? bytes.size() : std::min(bytes.size(), kNetworkBytes);
+  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+}
 
 // A pad by which the packets of a sender come out.
 struct Outlet {
@@ -106,10 +126,10 @@ class SessionGuard {
     if (report) return use_ == SessionUse::kFetch && AllowReport(packet, bytes);
     if (bytes.size() < kPacketHeader + kWord * contributors) return false;
     for (std::size_t i = 0; i < contributors; ++i) {
-      if (!Admit(NumberAt(bytes, kPacketHeader + kWord * i))) return false;
+      if (!Admit(packet, NumberAt(bytes, kPacketHeader + kWord * i))) return false;
     }
     const std::uint32_t from = NumberAt(bytes, kSender);
-    return Admit(from) && (leaver_ == nullptr || MakeWay(from));
+    return Admit(packet, from) && (leaver_ == nullptr || MakeWay(from));
   }
 
   // The library keeps the track for a sender that has left for two seconds and until it looks. Here
@@ -133,7 +153,7 @@ class SessionGuard {
     bool of_sender = false;
     const bool allowed = AllowReports(bytes, [&](std::uint8_t type, std::uint32_t from) {
       of_sender = of_sender || type == kSenderReportType;
-      return (use_ != SessionUse::kPlay || type != kSenderReportType) && Admit(from);
+      return (use_ != SessionUse::kPlay || type != kSenderReportType) && Admit(packet, from);
     });
     if (!allowed || use_ != SessionUse::kPublish || !of_sender ||
         !OutletsOf(*rtpbin_, number_).empty()) {
@@ -143,17 +163,26 @@ class SessionGuard {
     return false;
   }
 
-  bool Admit(std::uint32_t from) {
+  bool IsKnown(std::uint32_t from) const {
+    GObject* source = nullptr;
+    g_signal_emit_by_name(session_.get(), "get-source-by-ssrc", from, &source);
+    return gst::Adopt(source) != nullptr;
+  }
+
+  bool Admit(GstBuffer& packet, std::uint32_t from) {
     if (known_ && from == last_) return true;
     guint own = 0;
     guint count = 0;
     g_object_get(session_.get(), "internal-ssrc", &own, "num-sources", &count, nullptr);
     if (from == own) return false;
-    GObject* source = nullptr;
-    g_signal_emit_by_name(session_.get(), "get-source-by-ssrc", from, &source);
-    known_ = gst::Adopt(source) != nullptr;
+    known_ = IsKnown(from);
     last_ = from;
-    return known_ || count < (use_ == SessionUse::kPlay ? kMostAtPlayers : kMostAtReceiver);
+    if (known_) return true;
+    if (use_ != SessionUse::kPlay) return count < kMostAtReceiver;
+    return count < kMostAtPlayers &&
+           places_.Take(
+               NetworkOf(packet), from, [this](std::uint32_t ssrc) { return IsKnown(ssrc); },
+               SteadyNow());
   }
 
   GstElement* const rtpbin_;
@@ -163,7 +192,8 @@ class SessionGuard {
   gst::Object<GObject> session_;
   bool known_ = false;  // the one that came last
   std::uint32_t last_ = 0;
-  LastLeaver leaver_;  // of a publisher's track, else null
+  ReporterPlaces places_;  // of players
+  LastLeaver leaver_;      // of a publisher's track, else null
   std::uint64_t gone_ = kNobody;
   int changes_ = 0;
 };

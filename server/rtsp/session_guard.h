@@ -10,7 +10,9 @@
 //  - players send no sender's reports; that of a publisher may come before its packets, and is
 //    heard by who listens to the session, not by the session itself,
 //  - nobody reports under our own SSRC: the session would leave it, and tell all players so (BYE),
-//  - no more are known to a session than so many; packets of more are dropped.
+//  - no more are known to a session than so many, of players from one network
+//    ReporterPlaces::kMostOfNetwork; packets of more are dropped. Reports keep a player's session
+//    alive: it times out where those are dropped and no requests come.
 //
 // Thread-safety: safe.
 #pragma once

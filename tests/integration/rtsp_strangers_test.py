@@ -73,12 +73,24 @@ def names_without_end(server):
         check(abs(frames - 6 * FPS) <= 2, f"{beside}: {frames} pictures of 6 s beside a flood")
 
 
+def two_sockets():
+    """Of UDP, with ports beside each other."""
+    while True:
+        near = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        near[0].bind(("127.0.0.1", 0))
+        try:
+            near[1].bind(("127.0.0.1", near[0].getsockname()[1] + 1))
+            return near
+        except (OSError, OverflowError):
+            for each in near:
+                each.close()
+
+
 class UdpPlayer(Player):
     """The first track, by UDP."""
 
     def set_up_first(self):
-        self.near = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-        self.near[0].bind(("127.0.0.1", 0))
+        self.near = two_sockets()
         port = self.near[0].getsockname()[1]
         described = self.ask("DESCRIBE", Accept="application/sdp")
         self.url = described.fields["content-base"]
@@ -151,11 +163,46 @@ def one_player_does_not_end_another(server):
         sending.join()
 
 
+def reports_of_a_player_keep_it(_):
+    """They are all that it says; somebody else reports in many names before."""
+    os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = "5"
+    seconds = 5 + 5 + 3  # the library waits for five more
+    with Server(rtsp=True) as server, published(server, "shared", [VIDEO]) as publisher:
+        sending = threading.Thread(target=Sender(publisher, h264()).send, args=((seconds + 4) * FPS,))
+        sending.start()
+        with UdpPlayer(server, LIVE) as player, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as liar:
+            player.set_up_first()
+            check(player.ask("PLAY").status == 200, "PLAY")
+            liar.bind(("127.0.0.2", 0))
+            for number in range(5000):
+                liar.sendto(receiver_report(10_000 + number), player.far)
+                if number % 50 == 0:
+                    time.sleep(0.01)
+            for _ in range(seconds):
+                player.report(receiver_report(7))
+                time.sleep(1)
+            player.near[0].setblocking(False)
+            packets_of(player)  # that have come so far
+            wait_until(lambda: packets_of(player) > 0, 2, "its session has ended")
+        sending.join()
+    del os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"]
+
+
+def packets_of(player):
+    """How many of RTP have come since the last look."""
+    count = 0
+    try:
+        while player.near[0].recv(2000):
+            count += 1
+    except BlockingIOError:
+        return count
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
-    return run_on_rtsp([names_without_end, players_report_in_many_names, a_peer_reports_in_many_names, one_player_does_not_end_another],
-                       Server(rtsp=True))
+    return run_on_rtsp([names_without_end, players_report_in_many_names, a_peer_reports_in_many_names, one_player_does_not_end_another,
+                        reports_of_a_player_keep_it], Server(rtsp=True))
 
 
 if __name__ == "__main__":

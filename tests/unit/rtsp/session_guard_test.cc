@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/session_guard.h"
 
+#include <gio/gio.h>
+#include <gst/net/net.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/reporter_places.h"
 
 namespace gopmill {
 namespace {
@@ -93,9 +97,12 @@ class GuardedSession : public testing::Test {
     gst_segment_init(&segment, GST_FORMAT_TIME);
     gst_pad_send_event(&pad, gst_event_new_segment(&segment));
   }
-  static void Send(GstPad& pad, const Bytes& bytes) {
+  // `address`: where it seems to come from.
+  static void Send(GstPad& pad, const Bytes& bytes, const std::string& address = "127.0.0.1") {
     GstBuffer* buffer = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
     gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
+    const auto from = gst::Adopt(g_inet_socket_address_new_from_string(address.c_str(), 5000));
+    gst_buffer_add_net_address_meta(buffer, from.get());
     gst_pad_chain(&pad, buffer);
   }
   guint sources() const {
@@ -243,12 +250,36 @@ TEST_F(GuardedSession, PlayersSendNoSendersReports) {
   EXPECT_EQ(streams(), 0);
 }
 
+std::string AddressOf(std::uint32_t number) {
+  return "10.0." + std::to_string(number >> 8U) + "." + std::to_string(number & 0xffU);
+}
+
 TEST_F(GuardedSession, PlayersThatAreKnownAreBoundAndGoOn) {
   Begin(SessionUse::kPlay);
   for (std::uint32_t from = 1; from <= kMostAtPlayers + 100; ++from) {
-    Send(*rtcp_, Report(kReceiverReport, from));
+    Send(*rtcp_, Report(kReceiverReport, from), AddressOf(from));
   }
   EXPECT_EQ(sources(), kMostAtPlayers);
+}
+
+// Whose session ends where its reports are all that it says.
+TEST_F(GuardedSession, OneWhoMakesUpNamesTakesNoPlaceOfAPlayer) {
+  Begin(SessionUse::kPlay);
+  const guint before = sources();
+  for (const char* liar : {"10.0.0.1", "::ffff:10.0.0.2"}) {
+    for (std::uint32_t from = 1; from <= kMostAtPlayers; ++from) {
+      Send(*rtcp_, Report(kReceiverReport, from + (liar[0] == ':' ? 10'000 : 0)), liar);
+    }
+  }
+  for (std::uint32_t from = 20'001; from <= 20'000 + kMostAtPlayers; ++from) {
+    Send(*rtcp_, Report(kReceiverReport, from), "2001:db8::" + std::to_string(from & 0xfffU));
+  }
+  constexpr guint kMost = ReporterPlaces::kMostOfNetwork;
+  ASSERT_EQ(sources(), before + 3 * kMost) << "of one host, another and a network";
+  Send(*rtcp_, Report(kReceiverReport, 50'000), "10.0.0.3");
+  Send(*rtcp_, Report(kReceiverReport, 50'001), "::ffff:10.0.0.4");
+  Send(*rtcp_, Report(kReceiverReport, 50'002), "2001:db8:0:1::1");
+  EXPECT_EQ(sources(), before + 3 * kMost + 3);
 }
 
 TEST_F(GuardedSession, NobodyReportsInOurName) {
