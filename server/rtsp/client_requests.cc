@@ -28,12 +28,13 @@ GstRTSPStatusCode OnAny(GstRTSPClient* client, GstRTSPContext* /*context*/,
 
 GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
                          gpointer /*self*/) noexcept {
-  NoteRequest(*StateOf(client));
+  ClientState& state = *StateOf(client);
+  NoteRequest(state);
   if (context->media == nullptr) return GST_RTSP_STS_OK;  // the library says what is wrong
   const auto bin = gst::Adopt(gst_rtsp_media_get_element(context->media));
   const Status status = CheckPlay(*context->request, *context->media, Playback::SecondsOf(*bin));
   if (!status.ok()) {
-    SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
+    SetProblem(state, status.error(), GST_RTSP_STS_INVALID_RANGE);
     return GST_RTSP_STS_INVALID_RANGE;
   }
   Settle(*context);
@@ -43,14 +44,15 @@ GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
 // A track may be set up anew while its player has paused.
 GstRTSPStatusCode OnSetup(GstRTSPClient* client, GstRTSPContext* context,
                           gpointer /*self*/) noexcept {
-  NoteRequest(*StateOf(client));
-  NoteSocket(*client, *StateOf(client));
+  ClientState& state = *StateOf(client);
+  NoteRequest(state);
+  NoteSocket(*client, state);
   if (const Status means = CheckMeans(); !means.ok()) {  // for its sockets, and to send by them
-    SetProblem(*StateOf(client), means.error());
+    SetProblem(state, means.error());
     return GST_RTSP_STS_SERVICE_UNAVAILABLE;
   }
   if (context->session == nullptr) return GST_RTSP_STS_OK;
-  const std::string path = PlayerPath(*StateOf(client), context->session, *context->uri);
+  const std::string path = PlayerPath(state, context->session, *context->uri);
   int matched = 0;
   GstRTSPSessionMedia* media = gst_rtsp_session_get_media(context->session, path.c_str(), &matched);
   if (media != nullptr) Release(*media);
@@ -68,33 +70,34 @@ bool Publishes(GstRTSPSessionMedia* media) {
 // makes 200 of it. What is live plays on.
 GstRTSPStatusCode OnPause(GstRTSPClient* client, GstRTSPContext* context,
                           gpointer /*self*/) noexcept {
-  NoteRequest(*StateOf(client));
-  ClientState* state = StateOf(client);
+  ClientState& state = *StateOf(client);
+  NoteRequest(state);
   if (Publishes(context->sessmedia)) {
     const Error error{.code = Code::kInvalidArgument,
                       .message = "A publisher does not pause.",
                       .accepted = "TEARDOWN"};
-    SetProblem(*state, error, GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE);
+    SetProblem(state, error, GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE);
     return GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE;
   }
   if (context->sessmedia != nullptr) {
     auto live = KeepPlaying(*gst_rtsp_session_media_get_media(context->sessmedia));
-    const MutexLock lock(state->mutex);
-    std::swap(state->claim, live);
+    const MutexLock lock(state.mutex);
+    std::swap(state.claim, live);
   }
   if (!Hold(*context)) return GST_RTSP_STS_OK;
   const gst::Text session(gst_rtsp_session_get_header(context->session));
-  const MutexLock lock(state->mutex);
-  state->held = session.get();
+  const MutexLock lock(state.mutex);
+  state.held = session.get();
   return GST_RTSP_STS_CREATED;
 }
 
 GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
                            gpointer /*self*/) noexcept {
-  NoteRequest(*StateOf(client));
+  ClientState& state = *StateOf(client);
+  NoteRequest(state);
   const Status status = Publishing::OnRecord(*context);
   if (status.ok()) return GST_RTSP_STS_OK;
-  SetProblem(*StateOf(client), status.error());
+  SetProblem(state, status.error());
   return static_cast<GstRTSPStatusCode>(RtspStatusOf(status.error().code));
 }
 

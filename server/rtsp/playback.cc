@@ -5,13 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "server/api/live_name.h"
 #include "server/rtsp/pace_follower.h"
+#include "server/rtsp/playback_buffer.h"
 #include "server/rtsp/track_caps.h"
 #include "server/rtsp/vp9_size.h"
 
@@ -26,34 +26,6 @@ constexpr std::chrono::hours kLiveOpenTimeout(25);
 // Packets in an appsrc; the others wait in the queue, where their bytes and seconds are counted.
 constexpr guint64 kAppsrcPackets = 4;
 constexpr const char* kOwnerKey = "gopmill-playback";
-
-GstBuffer* MakeBuffer(const QueuedPacket& packet) {
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, packet.bytes.size(), nullptr);
-  gst_buffer_fill(buffer, 0, packet.bytes.data(), packet.bytes.size());
-  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(packet.pts_ns);
-  if (packet.dts_ns >= 0) GST_BUFFER_DTS(buffer) = static_cast<GstClockTime>(packet.dts_ns);
-  GST_BUFFER_DURATION(buffer) = static_cast<GstClockTime>(packet.duration_ns);
-  if (!packet.key) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
-  return buffer;
-}
-
-// Stands for a track that has nothing at the place where the others begin (sound that is shorter
-// than the pictures). The library waits for something of each track, and an appsrc that ends
-// without a buffer sends nothing it would count, not even its segment.
-GstBuffer* MakeGap(std::int64_t pts_ns) {
-  GstBuffer* buffer = gst_buffer_new();
-  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(pts_ns);
-  GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
-  return buffer;
-}
-bool IsGap(GstBuffer& buffer) {
-  return GST_BUFFER_FLAG_IS_SET(&buffer, GST_BUFFER_FLAG_GAP) && gst_buffer_get_size(&buffer) == 0;
-}
-
-// Goes behind the last packet of a stream that failed. An appsrc hands one thing out after the
-// other, each once what is behind it has taken the one before, which is when that was due.
-GstBuffer* MakeMarker() { return MakeGap(static_cast<std::int64_t>(GST_CLOCK_TIME_NONE)); }
-bool IsMarker(GstBuffer& buffer) { return IsGap(buffer) && !GST_BUFFER_PTS_IS_VALID(&buffer); }
 
 }  // namespace
 

@@ -128,12 +128,10 @@ struct DropProbe {
 // What comes behind a drop is marked by the appsrc. Its packets are those of a track or reports,
 // which have no numbers.
 GstPadProbeReturn CountDropped(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer probe) noexcept {
-  constexpr std::uint32_t kFirstReport = 192, kLastReport = 223;
   GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   if (gst_buffer_get_size(buffer) < 4) return GST_PAD_PROBE_OK;
   const std::uint32_t head = WordAt(buffer, 0);
-  const std::uint32_t type = (head >> 16U) & 0xffU;
-  if (type >= kFirstReport && type <= kLastReport) return GST_PAD_PROBE_OK;
+  if (IsReport(static_cast<std::uint8_t>(head >> 16U))) return GST_PAD_PROBE_OK;
   DropProbe& self = *static_cast<DropProbe*>(probe);
   self.feed->AddLost(self.drops.OnPacket(static_cast<std::uint16_t>(head),
                                          GST_BUFFER_IS_DISCONT(buffer) != FALSE));

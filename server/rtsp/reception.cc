@@ -42,7 +42,6 @@ std::vector<FeedTrack> TracksOf(const std::vector<Reception::Stream>& streams) {
 // Offsets in a packet of RTP, and in a sender's report.
 constexpr std::size_t kRtpTime = 4;
 constexpr std::size_t kReportNtp = 8, kReportRtp = 16, kReportBytes = 20;
-constexpr std::uint32_t kSenderReport = 200;
 
 // What elements make of a sender's times and rates may be anything.
 constexpr GstClockTime kLatestTime = GstClockTime{1} << 61U;
@@ -195,7 +194,7 @@ void Reception::OnReport(GObject* /*session*/, GstBuffer* buffer, gpointer callb
   Reception& self = *static_cast<Callback*>(callback)->self;
   const std::size_t track = static_cast<Callback*>(callback)->track;
   if (gst_buffer_get_size(buffer) < kReportBytes) return;
-  if (((WordAt(buffer, 0) >> 16U) & 0xffU) != kSenderReport) return;
+  if (static_cast<std::uint8_t>(WordAt(buffer, 0) >> 16U) != kSenderReportType) return;
   const std::uint64_t ntp =
       (std::uint64_t{WordAt(buffer, kReportNtp)} << 32U) | WordAt(buffer, kReportNtp + 4);
   const MutexLock lock(self.mutex_);

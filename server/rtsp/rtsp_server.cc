@@ -286,16 +286,17 @@ void RtspServer::Impl::ForgetSessions(ClientState& state) {
 // The stream is opened here, because an error can still be told here.
 GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                                gpointer self) noexcept {
-  NoteRequest(*StateOf(client));
+  ClientState& state = *StateOf(client);
+  NoteRequest(state);
   if (const auto user = CheckRole(*context, Role::kRead); user != GST_RTSP_STS_OK) {
-    SetRefused(*StateOf(client), user);
+    SetRefused(state, user);
     return user;
   }
   const Status status = static_cast<Impl*>(self)->Describe(*client, *context->uri);
   if (status.ok()) return GST_RTSP_STS_OK;
   const Error& error = status.error();
   if (error.code == Code::kInternal) spdlog::error("rtsp: {}", error.ToString());
-  SetProblem(*StateOf(client), error);
+  SetProblem(state, error);
   return static_cast<GstRTSPStatusCode>(RtspStatusOf(error.code));
 }
 
@@ -359,12 +360,12 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
   g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
-  static_cast<Impl*>(self)->ForgetSessions(*StateOf(client));
+  static_cast<Impl*>(self)->ForgetSessions(*state);
   std::shared_ptr<Playback> unused;
-  const std::shared_ptr<void> claim = TakeClaim(*StateOf(client));
-  const MutexLock lock(StateOf(client)->mutex);
-  std::swap(StateOf(client)->opened, unused);
-  StateOf(client)->socket = UniqueFd();
+  const std::shared_ptr<void> claim = TakeClaim(*state);
+  const MutexLock lock(state->mutex);
+  std::swap(state->opened, unused);
+  state->socket = UniqueFd();
 }
 
 bool RtspServer::Built() { return true; }

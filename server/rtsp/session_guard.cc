@@ -13,15 +13,16 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "server/rtsp/buffer_word.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/reporter_places.h"
 
 namespace gopmill {
 namespace {
 
-// Offsets in packets, and types of RTCP (RFC 3550; RFC 5761, section 4, tells them from RTP).
+// Offsets in packets, and types of RTCP (RFC 3550).
 constexpr std::size_t kWord = 4, kReporter = 4, kSender = 8, kPacketHeader = 12;
-constexpr std::uint8_t kFirstReport = 192, kLastReport = 223, kDescription = 202, kBye = 203;
+constexpr std::uint8_t kDescription = 202, kBye = 203;
 
 std::uint32_t NumberAt(std::span<const std::uint8_t> bytes, std::size_t at) {
   return (std::uint32_t{bytes[at]} << 24U) | (std::uint32_t{bytes[at + 1]} << 16U) |
@@ -122,8 +123,7 @@ class SessionGuard {
   bool AllowMedia(GstBuffer& packet, std::span<const std::uint8_t> bytes) {
     if (bytes.size() < kPacketHeader) return false;
     const std::size_t contributors = bytes[0] & 0x0fU;
-    const bool report = bytes[1] >= kFirstReport && bytes[1] <= kLastReport;
-    if (report) return use_ == SessionUse::kFetch && AllowReport(packet, bytes);
+    if (IsReport(bytes[1])) return use_ == SessionUse::kFetch && AllowReport(packet, bytes);
     if (bytes.size() < kPacketHeader + kWord * contributors) return false;
     for (std::size_t i = 0; i < contributors; ++i) {
       if (!Admit(packet, NumberAt(bytes, kPacketHeader + kWord * i))) return false;

@@ -37,7 +37,6 @@ enum class SessionUse { kPublish, kFetch, kPlay };
 // Before the bin has a session.
 void GuardSessions(GstElement* rtpbin, SessionUse use);
 
-inline constexpr std::uint8_t kSenderReportType = 200;
 // Whether a packet of RTCP is whole and `allowed` lets all parts of it through, by the type of each
 // and the SSRC that it comes from; one that comes from several is not.
 bool AllowReports(std::span<const std::uint8_t> rtcp,

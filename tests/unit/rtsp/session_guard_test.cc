@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "server/rtsp/buffer_word.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/reporter_places.h"
 
