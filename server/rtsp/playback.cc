@@ -12,6 +12,7 @@
 #include "server/api/live_name.h"
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/playback_buffer.h"
+#include "server/rtsp/rtp_time.h"
 #include "server/rtsp/track_caps.h"
 #include "server/rtsp/vp9_size.h"
 
@@ -235,10 +236,10 @@ Result<GstElement*> Playback::MakeBin(const std::shared_ptr<Playback>& player) {
     GstElement* source = gst_bin_get_by_name(GST_BIN(bin), fmt::format("src{}", i).c_str());
     const CodedTrack& track = player->stream_.tracks[i];
     player->SetUp(i, track, gst::Adopt(GST_APP_SRC(source)));
-    if (track.codec != "vp9") continue;
     const std::string name = fmt::format("pay{}", i);
     const auto payloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(bin), name.c_str()));
-    TellSize(*payloader, track.width, track.height);
+    KeepRtpTime(*payloader);
+    if (track.codec == "vp9") TellSize(*payloader, track.width, track.height);
   }
   g_object_set_data_full(
       G_OBJECT(bin), kOwnerKey, new std::shared_ptr<Playback>(player),

@@ -161,6 +161,27 @@ def reports_keep_sound_and_pictures_together(server):
         player.ask("TEARDOWN")
 
 
+def rtp_time_goes_on_over_seeks(server):
+    """RFC 2326 appendix B. A packet that a player gets late lies in front of what RTP-Info names, also where the seek goes back."""
+    with Player(server, MOVIE) as player:
+        player.set_up()
+        player.ask("PLAY", Range="npt=0-")
+        for place, pause in (("5.5", True), ("2", True), ("4", False), ("4", True)):
+            player.read_until(lambda: all(len(packets) > 30 for packets in player.packets.values()))
+            if pause:
+                check(player.ask("PAUSE").status == 200, "PAUSE")
+            told = rtp_info(player.ask("PLAY", Range=f"npt={place}-"))
+            for track, (number, rtp_time) in enumerate(told):
+                steps = [behind(rtp_time, p.time) / player.rates[track] for p in player.packets[track] if (p.number - number) % 65536 > 32768]
+                check(len(steps) > 30, f"at {place}, track {track}: {len(steps)} packets came before")
+                check(0 < min(steps) < 1, f"at {place}, track {track}: RTP time is {min(steps):.3f} s behind that of the packets before")
+                player.packets[track].clear()
+                player.reports[track].clear()
+        player.read_until(lambda: all(player.reports.values()))
+        reports_agree(player, told)
+        player.ask("TEARDOWN")
+
+
 def players_that_never_play_leave(server):
     """SETUP and nothing behind it: the session ends with its time-out, and some time later the connection."""
     players = [Player(server, MOVIE) for _ in range(3)]
@@ -389,7 +410,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_STALL_TIMEOUT_SECONDS"] = "3"
-    return run_on_rtsp([pausing_loses_nothing, pausing_far_behind_loses_nothing, rtp_info_names_the_first_packets,
+    return run_on_rtsp([pausing_loses_nothing, pausing_far_behind_loses_nothing, rtp_info_names_the_first_packets, rtp_time_goes_on_over_seeks,
                         reports_keep_sound_and_pictures_together, players_that_never_play_leave, stalled_players_are_cut,
                         a_thousand_silent_clients, garbage_in_each_header, garbage_in_a_session,
                         garbage_from_a_player, bodies_that_are_too_long, what_is_stopped_is_no_end],
