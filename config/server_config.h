@@ -83,6 +83,8 @@ struct ServerConfig {
     std::string pull = "on-demand";             // or always: when `sources` are fetched
     std::string degradation = "on";             // or off: what a machine that does not keep up does
     std::int64_t reader_patience_seconds = 30;  // 1..86400 that readers wait for a publisher
+    // Those that are there without a viewer: NAME?QUERY, with blanks between them.
+    std::string presentations;
   } live;
 
   struct Segments {

@@ -28,22 +28,44 @@ Status CheckPushAccess(PushProtocol protocol, const ServerConfig& config, const 
       protocol == PushProtocol::kSrt ? "127.0.0.1, or a passphrase (srt.passphrase)" : "127.0.0.1");
 }
 
-// The name is not shown: what is mistyped may be a password.
-Status CheckUserClasses(const ServerConfig& config, const Users& users) {
+// `of`: whose class it is. The class is not shown: what is mistyped may be a password.
+Status CheckClassIsThere(const ServerConfig& config, const std::string& service_class,
+                         const std::string& setting, const std::string& of) {
+  if (service_class.empty()) return OkStatus();
   std::vector<ServiceClass> classes(1);
   if (!config.scheduler.classes.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(classes, ParseClasses(config.scheduler.classes));
   }
+  if (std::ranges::find(classes, service_class, &ServiceClass::name) != classes.end()) {
+    return OkStatus();
+  }
+  std::string names;
+  for (const ServiceClass& one : classes) names += (names.empty() ? "" : ", ") + one.name;
+  return InvalidArgument(setting, "The class of " + of + " is not there.",
+                         names + "; others by scheduler.classes and a restart");
+}
+
+Status CheckUserClasses(const ServerConfig& config, const Users& users) {
   for (const User& user : users.all()) {
-    const bool known =
-        user.service_class.empty() ||
-        std::ranges::find(classes, user.service_class, &ServiceClass::name) != classes.end();
-    if (!known) {
-      std::string names;
-      for (const ServiceClass& one : classes) names += (names.empty() ? "" : ", ") + one.name;
-      return InvalidArgument("auth.users", "The class of " + user.name + " is not there.",
-                             names + "; others by scheduler.classes and a restart");
-    }
+    GOPMILL_RETURN_IF_ERROR(CheckClassIsThere(config, user.service_class, "auth.users", user.name));
+  }
+  return OkStatus();
+}
+
+// A presentation reads its source: one that is fetched for its readers alone would either never
+// begin or never end.
+Status CheckPresentations(const ServerConfig& config, const std::vector<PullSource>& pulled) {
+  GOPMILL_ASSIGN_OR_RETURN(const auto presentations, MediaService::PresentationsOf(config));
+  for (const LiveRequest& one : presentations) {
+    const std::string text = TextOfStanding(one);
+    GOPMILL_RETURN_IF_ERROR(CheckClassIsThere(
+        config, one.segments.target.service_class.value_or(""), "live.presentations", text));
+    const bool on_demand = config.live.pull != "always" &&
+                           std::ranges::find(pulled, one.source, &PullSource::name) != pulled.end();
+    if (!on_demand) continue;
+    return InvalidArgument("live.presentations",
+                           "The source of " + text + " is fetched only while somebody reads it.",
+                           "names that are not in sources; those too with live.pull always");
   }
   return OkStatus();
 }
@@ -74,7 +96,8 @@ Status CheckSettings(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("rtsp.address", config.rtsp.address));
   GOPMILL_ASSIGN_OR_RETURN(const Users users, Users::Parse(config.auth.users));
   GOPMILL_RETURN_IF_ERROR(CheckUserClasses(config, users));
-  GOPMILL_RETURN_IF_ERROR(ParsePullSources(config.sources));
+  GOPMILL_ASSIGN_OR_RETURN(const auto pulled, ParsePullSources(config.sources));
+  GOPMILL_RETURN_IF_ERROR(CheckPresentations(config, pulled));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kSrt, config)));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config)));
   GOPMILL_RETURN_IF_ERROR(CheckPushAccess(PushProtocol::kSrt, config, users));

@@ -223,6 +223,11 @@ bool LivePresentation::over() const {
   return failed_ || streams_left_ == 0;
 }
 
+std::optional<Error> LivePresentation::failure() const {
+  const MutexLock lock(mutex_);
+  return failed_;
+}
+
 std::size_t LivePresentation::bytes() const {
   const MutexLock lock(mutex_);
   std::size_t bytes = 0;

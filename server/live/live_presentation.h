@@ -59,6 +59,8 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
 
   // All its streams have ended, or one has failed.
   [[nodiscard]] bool over() const;
+  // Why one of them has failed; nothing while none has.
+  [[nodiscard]] std::optional<Error> failure() const;
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] const std::string& version() const { return setup_.terms.version; }
   [[nodiscard]] int target_seconds() const { return setup_.terms.window.target_seconds; }

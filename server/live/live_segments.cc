@@ -102,6 +102,7 @@ void LiveSegments::Run() {
       if (going_on && !left.contains(request.ticket)) Accept(std::move(request));
     }
     if (going_on) AnswerWaiting();
+    if (going_on) BeginStanding();
     EndIdle();
     const MutexLock lock(mutex_);
     stats_.waiting = waiting_.size();
@@ -192,7 +193,8 @@ void LiveSegments::EndIdle() {
     Running& running = *entry.second;
     const bool awaited = std::ranges::any_of(
         waiting_, [&](const Waiting& waiting) { return waiting.running == entry.second; });
-    const bool idle = !awaited && now - running.used > options_.idle;
+    const bool idle =
+        !awaited && !Stands(entry.first, running) && now - running.used > options_.idle;
     if (idle || running.presentation->over()) StopStreams(running);
     running.forgotten = running.forgotten || idle;
     return running.forgotten && !HasStreams(running);

@@ -4,11 +4,11 @@
 // soon as there is an answer.
 //
 // A presentation begins with the first request for one of its playlists and ends some time after
-// the last request (LiveSegmentOptions::idle). One whose streams are over can be had as long, but
-// reads nothing any more and makes room for others. Equal requests share it. Requests that have to
-// wait (for a publisher, the first playlist, a part that was hinted at, the segment that is being
-// made, a playlist with _HLS_msn)
-// wait here, bounded in number and time.
+// the last request (LiveSegmentOptions::idle); those of Keep begin and end with their publishers.
+// One whose streams are over can be had as long behind its last request, but reads nothing any more
+// and makes room for others. Equal requests share it. Requests that have to wait (for a publisher,
+// the first playlist, a part that was hinted at, the segment that is being made, a playlist with
+// _HLS_msn) wait here, bounded in number and time.
 //
 // One thread answers all. Thread-safety: safe.
 #pragma once
@@ -34,6 +34,7 @@
 #include "server/live/live_source.h"
 #include "server/live/live_thumbnails.h"
 #include "server/live/packet_tee.h"
+#include "server/live/standing_presentations.h"
 #include "server/segments/rendition.h"
 #include "server/stream/stream_session.h"
 
@@ -85,6 +86,10 @@ class LiveSegments {
   Status Start();
   PartTicket Open(PartRequest request, PartCallback done);
   void Cancel(PartTicket ticket);
+  // From now on the presentations that these requests are for, and no others, begin as soon as
+  // somebody publishes their sources and stay until their streams have ended, whoever asks for
+  // them.
+  void Keep(std::vector<LiveRequest> requests);
   // Answers all that waits with an error, stops the streams and takes no more requests. The streams
   // may outlive it but not this object.
   void Stop();
@@ -113,6 +118,11 @@ class LiveSegments {
     std::shared_ptr<Running> running;  // null: for a publisher, or room
     PartCallback done;
     TimePoint deadline;
+  };
+  struct Standing {  // one that is to be there anyway
+    LiveRequest request;
+    StandingPace pace;
+    std::shared_ptr<LivePresentation> presentation;  // while it runs
   };
   // What can be said now; nothing = it has to wait.
   using Answered = std::optional<Result<MediaPart>>;
@@ -144,6 +154,12 @@ class LiveSegments {
   [[nodiscard]] bool HasStreams(const Running& running) const;
   // To make room: the one that nobody has asked for longest.
   void ForgetOneThatIsOver();
+  void TakeKept();
+  void BeginStanding();
+  void Follow(Standing& standing);
+  void Begin(Standing& standing);
+  static void LogFailure(Standing& standing, const Error& why);
+  [[nodiscard]] bool Stands(const std::string& key, const Running& running) const;
   void AnswerWaiting();
   void EndIdle();
   void Wake();
@@ -157,6 +173,7 @@ class LiveSegments {
   // Used by the one thread.
   std::map<std::string, std::shared_ptr<Running>> running_;
   std::deque<Waiting> waiting_;
+  std::map<std::string, Standing> standing_;  // by the keys of their requests
   std::uint64_t next_version_ = 0;
 
   mutable Mutex mutex_;  // guards all below
@@ -164,6 +181,7 @@ class LiveSegments {
   std::deque<Fresh> fresh_ GOPMILL_GUARDED_BY(mutex_);
   std::unordered_set<PartTicket> left_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = kTicketBit;
+  std::optional<std::vector<LiveRequest>> kept_ GOPMILL_GUARDED_BY(mutex_);  // until it is taken
   bool news_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
   LiveSegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);

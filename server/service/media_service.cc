@@ -73,9 +73,14 @@ LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
 }  // namespace
 
 Status MediaService::Check(const ServerConfig& config) {
-  GOPMILL_RETURN_IF_ERROR(OptionsOf(config.segments));
+  GOPMILL_RETURN_IF_ERROR(PresentationsOf(config));
   GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
   return Engine::Check(options);
+}
+
+Result<std::vector<LiveRequest>> MediaService::PresentationsOf(const ServerConfig& config) {
+  GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions options, OptionsOf(config.segments));
+  return ParseStandingPresentations(config.live.presentations, options.defaults);
 }
 
 Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config,
@@ -83,10 +88,12 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   GOPMILL_ASSIGN_OR_RETURN(Library library, Library::Open(config.library));
   GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
+  GOPMILL_ASSIGN_OR_RETURN(auto presentations, PresentationsOf(config));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
   std::unique_ptr<MediaService> service(new MediaService(
       config, std::move(library), std::move(engine), segments,
       LiveSegmentOptionsOf(config.segments, segments.defaults), std::move(observer)));
+  service->live_segments_.Keep(std::move(presentations));
   GOPMILL_RETURN_IF_ERROR(service->Start());
   return service;
 }
@@ -223,6 +230,7 @@ bool MediaService::Ready() const {
 }
 
 void MediaService::StartDraining() {
+  live_segments_.Keep({});  // what is made for nobody would not end by itself
   const MutexLock lock(mutex_);
   draining_ = true;
 }
@@ -254,6 +262,7 @@ void MediaService::CancelAll() {
 
 void MediaService::Reload(const ServerConfig& config) {
   live_.Configure(LiveOptionsOf(config.live));
+  live_segments_.Keep(PresentationsOf(config).value());  // Check saw it
   {
     const MutexLock lock(mutex_);
     config_ = config;

@@ -47,8 +47,11 @@ inline constexpr std::int64_t kFewestReplaced = 16;
 
 class MediaService : public Service {
  public:
-  // Whether Create would take these settings: the ladder, and all of the scheduler. Starts nothing.
+  // Whether Create would take these settings: the ladder, live presentations, and all of the
+  // scheduler. Starts nothing.
   static Status Check(const ServerConfig& config);
+  // What `live.presentations` asks for.
+  static Result<std::vector<LiveRequest>> PresentationsOf(const ServerConfig& config);
   // `observer` (may be null) hears of all units of all streams, of segments and thumbnails.
   static Result<std::unique_ptr<MediaService>> Create(
       const ServerConfig& config, std::shared_ptr<UnitObserver> observer = nullptr);

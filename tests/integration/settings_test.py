@@ -36,6 +36,11 @@ def texts_are_refused_before_anything_listens(folder):
             ({"srt": {"address": "localhost"}}, ["srt.address", "'localhost'"]),
             ({"srt": {"name": "a/b"}}, ["srt.name", "'a/b'"]),
             ({"srt": {"passphrase": "short"}}, ["srt.passphrase", "10 to 79 bytes"]),
+            ({"live": {"presentations": "cam .x"}}, ["live.presentations", "Presentation 2, name"]),
+            ({"live": {"presentations": "cam?widht=3"}}, ["live.presentations", "Presentation 1, widht"]),
+            ({"live": {"presentations": "cam?class=zzz"}}, ["live.presentations", "class of cam?class=zzz", "default"]),
+            ({"live": {"presentations": "cam?width=160&bitrate=80k"}, "sources": "cam=rtsp://h/x"},
+             ["live.presentations", "cam?bitrate=80k&width=160 is fetched only while", "live.pull"]),
             ({"rtmp": {"name": ".x"}}, ["rtmp.name", "'.x'"]),
             ({"rtmp": {"address": "127.nowhere"}}, ["rtmp.address", "'127.nowhere'"])]:
         merged = {"library": folder, "http": {"port": free_port()}, "rtsp": {"port": free_port()}}
@@ -64,7 +69,7 @@ def a_reload_tells_each_problem_on_a_line(folder):
         for settings in ({"auth": {"users": SECRET}}, {"sources": SECRET}):
             lines = lines_after(1, **settings)
             check("error reload refused" in lines[0] and "not understood" in lines[0] and SECRET not in lines[0], f"{lines}")
-        for settings, word in [({"segments": {"ladder": "zzz"}}, "segments.ladder"), ({"scheduler": {"policy": "zzz"}}, "scheduler.policy"),
+        for settings, word in [({"segments": {"ladder": "zzz"}}, "segments.ladder"), ({"live": {"presentations": "a?b"}}, "live.presentations"), ({"scheduler": {"policy": "zzz"}}, "scheduler.policy"),
                                ({"scheduler": {"classes": "a:0"}}, "classes"), ({"scheduler": {"options": "zzz"}}, "scheduler"),
                                ({"auth": {"users": "a:b:read"}, "rtmp": {"port": 1935, "address": "0.0.0.0"}}, "rtmp.address")]:
             lines = lines_after(1, **settings)
