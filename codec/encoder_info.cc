@@ -42,6 +42,11 @@ bool IsEncoderText(Bytes body) {
          (hevc_sei && IsEncoderText(body, 2, kX265Uuid));
 }
 
+Bytes DataOf(const AVPacket& packet) {
+  if (packet.data == nullptr || packet.size <= 0) return {};
+  return {packet.data, static_cast<std::size_t>(packet.size)};
+}
+
 // Position of the next 00 00 01 at or after `from`, or the size.
 std::size_t NextStartCode(Bytes data, std::size_t from) {
   for (std::size_t i = from; i + 3 <= data.size(); ++i) {
@@ -106,9 +111,16 @@ std::uint64_t Extend(std::uint64_t hash, Bytes bytes) {
 
 }  // namespace
 
+std::int64_t EncoderInfoBytes(const AVPacket& packet) {
+  std::size_t bytes = 0;
+  for (const Nal& nal : Split(DataOf(packet))) {
+    if (IsEncoderText(nal.body)) bytes += nal.whole.size();
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 bool StripEncoderInfo(AVPacket& packet) {
-  if (packet.data == nullptr || packet.size <= 0) return false;
-  const Bytes data(packet.data, static_cast<std::size_t>(packet.size));
+  const Bytes data = DataOf(packet);
   const std::vector<Nal> nals = Split(data);
   const auto is_text = [](const Nal& nal) { return IsEncoderText(nal.body); };
   if (std::none_of(nals.begin(), nals.end(), is_text)) return false;

@@ -13,6 +13,9 @@
 
 namespace gopmill {
 
+// Bytes of the encoder's text in such a packet; 0 = it has none.
+std::int64_t EncoderInfoBytes(const AVPacket& packet);
+
 // Removes the encoder's text from an H.264 or HEVC packet, with start codes or four-byte lengths.
 // Other packets and other SEI messages stay as they are. True = something was removed.
 bool StripEncoderInfo(AVPacket& packet);

@@ -79,7 +79,7 @@ double NoiseBitsPerPixel(double zero, double crf) {
 RateControl::RateControl(const Unit& unit)
     : aim_(unit.aim),
       pixels_(static_cast<double>(unit.width) * unit.height),
-      frames_(unit.frames > 0 ? static_cast<double>(unit.frames) : 2 * unit.fps.ToDouble()),
+      frames_(FramesAssumed(unit.frames, unit.fps)),
       target_bits_(unit.aim.bps * std::max(frames_ + unit.unspent, kLeastFrames) /
                    unit.fps.ToDouble()) {}
 

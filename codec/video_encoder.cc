@@ -11,6 +11,7 @@ extern "C" {
 
 #include "base/thread.h"
 #include "codec/av1_gate.h"
+#include "codec/encoder_info.h"
 #include "codec/encoder_settings.h"
 #include "media/av_error.h"
 
@@ -47,9 +48,11 @@ constexpr std::int64_t kLargePixels = 1'500'000;
 constexpr int kLeastLookahead = 3;
 constexpr int kX265Delay = 2;  // frames
 
-double Unspent(const EncoderSpec& spec) {
+// `frames` of the unit; 0 = unknown.
+double Unspent(const EncoderSpec& spec, std::int64_t frames) {
   if (spec.low_delay) return kUnspentLowDelay;
-  return spec.codec == VideoCodec::kMpeg4 ? kUnspentMpeg4 : kUnspentX264;
+  if (spec.codec == VideoCodec::kMpeg4) return kUnspentMpeg4;
+  return UnspentX264(FramesAssumed(frames, spec.fps));
 }
 
 // As avcodec_open2.
@@ -177,7 +180,7 @@ void VideoEncoder::SetRate(const RateAim& aim, std::int64_t frames) {
     return;
   }
   control_.emplace(
-      RateControl::Unit{spec_.width, spec_.height, spec_.fps, aim, frames, Unspent(spec_)});
+      RateControl::Unit{spec_.width, spec_.height, spec_.fps, aim, frames, Unspent(spec_, frames)});
   const int wanted = UnitLookahead(spec_, frames);
   if (context_ == nullptr || wanted != lookahead_) {
     opened_ = OpenCodec({.bps = bps, .frames = frames, .lookahead = wanted});
@@ -232,7 +235,7 @@ Status VideoEncoder::Send(const AVFrame* frame) {
     if (!control_) {
       const RateAim aim{.bps = static_cast<double>(spec_.nominal_bps)};
       control_.emplace(
-          RateControl::Unit{spec_.width, spec_.height, spec_.fps, aim, 0, Unspent(spec_)});
+          RateControl::Unit{spec_.width, spec_.height, spec_.fps, aim, 0, Unspent(spec_, 0)});
     }
     control_->Observe(*copy);
   }
@@ -249,7 +252,12 @@ Result<bool> VideoEncoder::Receive(AVPacket& packet) {
   }
   if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
   if (ret < 0) return av::AvError("The video encoder failed", ret);
-  if (control_) control_->Coded(packet.size, packet.pts);
+  if (control_) {
+    // The text is no part of the picture, and goes out once per stream only.
+    const std::int64_t text = received_ ? 0 : EncoderInfoBytes(packet);
+    control_->Coded(packet.size - text, packet.pts);
+  }
+  received_ = true;
   return true;
 }
 

@@ -151,7 +151,7 @@ class VideoEncoder {
   bool constant_quality_ = false;
   std::deque<av::Frame> held_;  // in front of the codec
   bool passed_gate_ = false;    // av1_gate.h
-  bool fed_frame_ = false, draining_ = false, fed_end_ = false;
+  bool fed_frame_ = false, draining_ = false, fed_end_ = false, received_ = false;
 };
 
 // The encoder's parameters as a muxer wants them.

@@ -53,9 +53,13 @@ TEST(StripEncoderInfo, TakesX264sTextOutOfARealPacketAndItStillDecodes) {
                                             scene, 0, 8);
   ASSERT_TRUE(Contains(*unit.packets[0], "x264"));
   const int before = unit.packets[0]->size;
+  const std::int64_t text = EncoderInfoBytes(*unit.packets[0]);
+  EXPECT_GT(text, 300);
   EXPECT_TRUE(StripEncoderInfo(*unit.packets[0]));
   EXPECT_FALSE(Contains(*unit.packets[0], "x264"));
-  EXPECT_LT(unit.packets[0]->size, before - 300);
+  EXPECT_EQ(unit.packets[0]->size, before - text);
+  EXPECT_EQ(EncoderInfoBytes(*unit.packets[0]), 0);
+  EXPECT_EQ(EncoderInfoBytes(*unit.packets[1]), 0);
   EXPECT_FALSE(StripEncoderInfo(*unit.packets[0])) << "nothing is left to strip";
   EXPECT_FALSE(StripEncoderInfo(*unit.packets[1]));
 }

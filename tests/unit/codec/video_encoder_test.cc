@@ -384,7 +384,8 @@ double RateShare(VideoCodec codec, Preset preset, const Scene& scene, std::int64
   constexpr int kUnits = 5;
   constexpr int kFrames = 50;
   for (int unit = 0; unit < kUnits; ++unit) {
-    bits += TotalBits(EncodeUnit(spec, bps, scene, unit * kFrames, kFrames));
+    const auto packets = EncodeUnit(spec, bps, scene, unit * kFrames, kFrames);
+    bits += TotalBits(packets) - 8 * EncoderInfoBytes(*packets.front());
   }
   return static_cast<double>(bits) / (static_cast<double>(bps) * kUnits * kFrames / 25);
 }
