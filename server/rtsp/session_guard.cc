@@ -78,25 +78,45 @@ void RemoveOutletsOfOthers(GstElement& rtpbin, guint number, guint sender) {
   }
 }
 
-// Whom a session has heard of last that they leave (BYE); shared with its signal.
-using LastLeaver = std::shared_ptr<std::atomic<std::uint64_t>>;
 constexpr std::uint64_t kNobody = UINT64_MAX;
 // Of the sender of a track. The library keeps a little of each until the publisher has gone.
 constexpr int kMostChanges = 1000;
 
-void OnBye(GObject* /*session*/, GObject* source, gpointer leaver) noexcept {
-  guint ssrc = 0;
-  g_object_get(source, "ssrc", &ssrc, nullptr);
-  **static_cast<LastLeaver*>(leaver) = ssrc;
+// What the signals of a publisher's session and its bin tell of a track.
+struct TrackNews {
+  explicit TrackNews(guint session) : number(session) {}
+  const guint number;
+  std::atomic<std::uint64_t> sender{kNobody};  // who has the jitter buffer, or had it last
+  std::atomic<std::uint64_t> leaver{kNobody};  // one who had it and said that they leave (BYE)
+};
+using SharedNews = std::shared_ptr<TrackNews>;
+
+TrackNews& NewsOf(gpointer held) { return **static_cast<SharedNews*>(held); }
+
+void OnJitterBuffer(GstElement* /*rtpbin*/, GstElement* /*buffer*/, guint session, guint ssrc,
+                    gpointer news) noexcept {
+  if (session == NewsOf(news).number) NewsOf(news).sender = ssrc;
 }
 
-LastLeaver FollowLeavers(GObject* session) {
-  const auto leaver = std::make_shared<std::atomic<std::uint64_t>>(kNobody);
+// Anybody may say so, in any name: it counts of who has the track.
+void OnBye(GObject* /*session*/, GObject* source, gpointer news) noexcept {
+  guint ssrc = 0;
+  g_object_get(source, "ssrc", &ssrc, nullptr);
+  if (ssrc == NewsOf(news).sender) NewsOf(news).leaver = ssrc;
+}
+
+void Listen(gpointer teller, const char* signal, GCallback callback, const SharedNews& news) {
   g_signal_connect_data(
-      session, "on-bye-ssrc", G_CALLBACK(&OnBye), new LastLeaver(leaver),
-      [](gpointer held, GClosure*) noexcept { delete static_cast<LastLeaver*>(held); },
+      teller, signal, callback, new SharedNews(news),
+      [](gpointer held, GClosure*) noexcept { delete static_cast<SharedNews*>(held); },
       static_cast<GConnectFlags>(0));
-  return leaver;
+}
+
+SharedNews FollowTrack(GstElement* rtpbin, GObject* session, guint number) {
+  auto news = std::make_shared<TrackNews>(number);
+  Listen(rtpbin, "new-jitterbuffer", G_CALLBACK(&OnJitterBuffer), news);
+  Listen(session, "on-bye-ssrc", G_CALLBACK(&OnBye), news);
+  return news;
 }
 
 // User data of a probe in front of a session, which owns it. A pad gets one packet at a time.
@@ -108,7 +128,9 @@ class SessionGuard {
     GObject* session = nullptr;
     g_signal_emit_by_name(rtpbin, "get-internal-session", number, &session);
     session_ = gst::Adopt(session);
-    if (kind_ == PadKind::kMedia && use_ == SessionUse::kPublish) leaver_ = FollowLeavers(session);
+    if (kind_ == PadKind::kMedia && use_ == SessionUse::kPublish) {
+      news_ = FollowTrack(rtpbin, session, number);
+    }
   }
 
   bool Allow(GstBuffer& packet, std::span<const std::uint8_t> bytes) {
@@ -129,14 +151,14 @@ class SessionGuard {
       if (!Admit(packet, NumberAt(bytes, kPacketHeader + kWord * i))) return false;
     }
     const std::uint32_t from = NumberAt(bytes, kSender);
-    return Admit(packet, from) && (leaver_ == nullptr || MakeWay(from));
+    return Admit(packet, from) && (news_ == nullptr || MakeWay(from));
   }
 
   // The library keeps the track for a sender that has left for two seconds and until it looks. Here
   // it is for the next one at once, of whom the first picture may be the only key for long. False
   // for what comes late of one who had to go.
   bool MakeWay(std::uint32_t next) {
-    const std::uint64_t leaver = *leaver_;
+    const std::uint64_t leaver = news_->leaver;
     if (leaver != kNobody && leaver != next && leaver != gone_ && changes_ < kMostChanges) {
       ++changes_;
       gone_ = leaver;
@@ -193,7 +215,7 @@ class SessionGuard {
   bool known_ = false;  // the one that came last
   std::uint32_t last_ = 0;
   ReporterPlaces places_;  // of players
-  LastLeaver leaver_;      // of a publisher's track, else null
+  SharedNews news_;        // of a publisher's track, else null
   std::uint64_t gone_ = kNobody;
   int changes_ = 0;
 };

@@ -187,6 +187,26 @@ TEST_F(GuardedSession, ASenderThatHasLeftMakesWay) {
   EXPECT_EQ(streams(), 1);
 }
 
+// Nothing is taken from who has the track, and it has a way out still.
+TEST_F(GuardedSession, AStrangerThatLeavesTakesNothingAlong) {
+  Begin(SessionUse::kPublish);
+  std::vector<guint> cleared;
+  g_signal_connect(bin_.get(), "clear-ssrc",
+                   G_CALLBACK(+[](GstElement*, guint, guint ssrc, gpointer all) noexcept {
+                     static_cast<std::vector<guint>*>(all)->push_back(ssrc);
+                   }),
+                   &cleared);
+  for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
+  constexpr std::uint8_t kBye = 203;
+  Send(*rtp_, Packet(7, 0));  // known to the session from here on
+  Send(*rtcp_, Report(kBye, 7, 1));
+  Send(*rtp_, Packet(8, 0));
+  EXPECT_TRUE(cleared.empty());
+  Send(*rtcp_, Report(kBye, 2, 1));
+  Send(*rtp_, Packet(8, 1));
+  EXPECT_EQ(cleared, (std::vector<guint>{2})) << "its own";
+}
+
 TEST_F(GuardedSession, ContributorsCountAndMediaIsNoReport) {
   Begin(SessionUse::kPublish);
   Send(*rtp_, Packet(1, 0));
