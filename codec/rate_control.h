@@ -36,16 +36,20 @@ inline double FramesAssumed(std::int64_t frames, Rational fps) {
   return frames > 0 ? static_cast<double>(frames) : 2 * fps.ToDouble();
 }
 
-// Bits of so many mean frames are left over in a unit. MPEG-4 takes a little more than it is told
-// to, and so does x264 with low delay, which is steered by what it has coded alone (fitted to live
-// GOPs of 15 and 30 frames).
-inline constexpr double kUnspentMpeg4 = -1, kUnspentLowDelay = -1.7;
+// Bits of so many mean frames are left over in a unit. MPEG-4 takes a little more than it is told.
+inline constexpr double kUnspentMpeg4 = -1;
+// x264 with low delay does too: it is steered by what it has coded alone, and is some frames late
+// (fitted to live GOPs of 15 and 30), where there are as many.
+inline constexpr double kLateOfLowDelay = 1.7, kLatePartOfLowDelay = 0.11;
+constexpr double UnspentLowDelay(double frames) {
+  return -std::min(kLateOfLowDelay, kLatePartOfLowDelay * frames);
+}
 // x264 otherwise: what the caution of the first estimate and the frames that it holds when the last
 // one is sent leave over is a part of the unit, and what short units are too late to save is some
 // frames'. Fitted to segments of 20 to 120 frames; without it long ones came out 3 to 6 % small.
-inline constexpr double kUnspentPart = 0.04, kLateFrames = 1;
+inline constexpr double kUnspentPart = 0.04, kLateFrames = 1, kMostFitted = 120;
 constexpr double UnspentX264(double frames) {
-  return std::max(0.0, kUnspentPart * frames - kLateFrames);
+  return std::max(0.0, kUnspentPart * std::min(frames, kMostFitted) - kLateFrames);
 }
 
 // What a unit teaches those after it.

@@ -251,6 +251,10 @@ Status PassTogether::Run(const std::function<void()>& hand_on) {
   return OkStatus();
 }
 
+void SayPicturesLost(const Members& members) {
+  for (Member* member : members) member->rendition.output->OnPicturesLost();
+}
+
 // Passes over the unit again until one is good, or no better one can be had, each with a decode of
 // its own that hands nothing on.
 Status PassAgain(Member& member, ContextCache& cache) {
@@ -260,12 +264,14 @@ Status PassAgain(Member& member, ContextCache& cache) {
     member.stats.damage.concealed = member.stats.damage.patched = 0;
     GOPMILL_ASSIGN_OR_RETURN(auto selector, SelectorFor(task, cache));
     const Members alone{&member};
-    GOPMILL_RETURN_IF_ERROR(PassTogether(alone, *selector).Run([&] {
+    const Status passed = PassTogether(alone, *selector).Run([&] {
       const std::int64_t decoded = selector->counts().decoded;
       member.stats.selection.decoded += decoded;
       member.stats.decoded_again += decoded;
       cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
-    }));
+    });
+    if (!passed.ok() && selector->lost()) SayPicturesLost(alone);
+    GOPMILL_RETURN_IF_ERROR(passed);
   } while (!member.concluded() && !member.verdict.EndPass());
   return OkStatus();
 }
@@ -288,10 +294,6 @@ Status Conclude(const Members& members, ContextCache& cache) {
     member->verdict.Release();
   }
   return OkStatus();
-}
-
-void SayPicturesLost(const Members& members) {
-  for (Member* member : members) member->rendition.output->OnPicturesLost();
 }
 
 // The unit's last frame has been decoded: the first member hands the run on, or gives its decoder

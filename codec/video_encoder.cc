@@ -50,7 +50,7 @@ constexpr int kX265Delay = 2;  // frames
 
 // `frames` of the unit; 0 = unknown.
 double Unspent(const EncoderSpec& spec, std::int64_t frames) {
-  if (spec.low_delay) return kUnspentLowDelay;
+  if (spec.low_delay) return UnspentLowDelay(FramesAssumed(frames, spec.fps));
   if (spec.codec == VideoCodec::kMpeg4) return kUnspentMpeg4;
   return UnspentX264(FramesAssumed(frames, spec.fps));
 }
@@ -148,6 +148,7 @@ void VideoEncoder::PassGate() {
 
 Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   CloseCodec();
+  received_ = false;
   lookahead_ = unit.lookahead;
   const AVCodec* codec = FindEncoder(spec_.codec);
   context_.reset(avcodec_alloc_context3(codec));

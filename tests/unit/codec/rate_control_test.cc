@@ -57,5 +57,15 @@ TEST(RateControl, TakesPicturesBetweenRepeatsForMovementNotForCuts) {
   }
 }
 
+TEST(RateControl, WhatAUnitLeavesOverGoesByItsLength) {
+  EXPECT_EQ(UnspentX264(15), 0) << "a short one is too late to save more";
+  EXPECT_GT(UnspentX264(60), UnspentX264(30));
+  EXPECT_EQ(UnspentX264(500), UnspentX264(120)) << "longer ones were not fitted";
+  EXPECT_NEAR(UnspentLowDelay(30), -1.7, 0.1);
+  for (const double frames : {1, 2, 5, 10}) {
+    EXPECT_GT(UnspentLowDelay(frames) / frames, -0.12) << "a part of those that there are";
+  }
+}
+
 }  // namespace
 }  // namespace gopmill
