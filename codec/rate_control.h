@@ -39,8 +39,8 @@ inline double FramesAssumed(std::int64_t frames, Rational fps) {
 // Bits of so many mean frames are left over in a unit. MPEG-4 takes a little more than it is told.
 inline constexpr double kUnspentMpeg4 = -1;
 // x264 with low delay does too: it is steered by what it has coded alone, and is some frames late
-// (fitted to live GOPs of 15 and 30), where there are as many.
-inline constexpr double kLateOfLowDelay = 1.7, kLatePartOfLowDelay = 0.11;
+// (fitted to live GOPs of 5, 15 and 30), where there are as many.
+inline constexpr double kLateOfLowDelay = 1.7, kLatePartOfLowDelay = 0.2;
 constexpr double UnspentLowDelay(double frames) {
   return -std::min(kLateOfLowDelay, kLatePartOfLowDelay * frames);
 }
