@@ -126,6 +126,17 @@ class GuardedSession : public testing::Test {
     return count;
   }
 
+  // Of reports that are heard from now on.
+  const int& CountReports() {
+    g_signal_connect(session_.get(), "on-receiving-rtcp",
+                     G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
+                       ++*static_cast<int*>(count);
+                     }),
+                     &reports_);
+    return reports_;
+  }
+
+  int reports_ = 0;
   gst::Object<GstElement> bin_;
   gst::Object<GstPad> rtp_, rtcp_;
   gst::Object<GObject> session_;
@@ -155,12 +166,7 @@ TEST_F(GuardedSession, APeerThatIsFetchedFromHasSomeSendersAndKnowsAFew) {
 
 TEST_F(GuardedSession, APeerMayReportAmongItsPackets) {
   Begin(SessionUse::kFetch);
-  int reports = 0;
-  g_signal_connect(session_.get(), "on-receiving-rtcp",
-                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
-                     ++*static_cast<int*>(count);
-                   }),
-                   &reports);
+  const int& reports = CountReports();
   for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
   Send(*rtp_, Report(kSenderReportType, 2, 0, 5));
   EXPECT_EQ(reports, 1);
@@ -230,12 +236,7 @@ TEST_F(GuardedSession, ContributorsCountAndMediaIsNoReport) {
 // ffmpeg's do: without the first one sound and pictures are not put together for seconds.
 TEST_F(GuardedSession, AReportInFrontOfItsPacketsIsHeard) {
   Begin(SessionUse::kPublish);
-  int reports = 0;
-  g_signal_connect(session_.get(), "on-receiving-rtcp",
-                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
-                     ++*static_cast<int*>(count);
-                   }),
-                   &reports);
+  const int& reports = CountReports();
   Send(*rtcp_, Report(kSenderReportType, 2, 0, 5));
   EXPECT_EQ(reports, 1);
   for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
@@ -245,12 +246,7 @@ TEST_F(GuardedSession, AReportInFrontOfItsPacketsIsHeard) {
 // Some cameras' are: the track is its who sends packets, and reports are heard all the same.
 TEST_F(GuardedSession, AReportInAnotherNameTakesNoTrack) {
   Begin(SessionUse::kPublish);
-  int reports = 0;
-  g_signal_connect(session_.get(), "on-receiving-rtcp",
-                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
-                     ++*static_cast<int*>(count);
-                   }),
-                   &reports);
+  const int& reports = CountReports();
   Send(*rtcp_, Report(kSenderReportType, 1, 0, 5));
   EXPECT_EQ(streams(), 0);
   for (std::uint8_t number = 0; number < 5; ++number) Send(*rtp_, Packet(2, number));
@@ -307,12 +303,7 @@ TEST_F(GuardedSession, NobodyReportsInOurName) {
   Begin(SessionUse::kPlay);
   guint own = 0;
   g_object_get(session_.get(), "internal-ssrc", &own, nullptr);
-  int reports = 0;
-  g_signal_connect(session_.get(), "on-receiving-rtcp",
-                   G_CALLBACK(+[](GObject*, GstBuffer*, gpointer count) noexcept {
-                     ++*static_cast<int*>(count);
-                   }),
-                   &reports);
+  const int& reports = CountReports();
   Send(*rtcp_, Report(kReceiverReport, own));
   EXPECT_EQ(reports, 0);
   Send(*rtcp_, Report(kReceiverReport, own + 1));
