@@ -168,7 +168,13 @@ def reports_of_a_player_keep_it(_):
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = "5"
     seconds = 5 + 5 + 3  # the library waits for five more
     with Server(rtsp=True) as server, published(server, "shared", [VIDEO]) as publisher:
-        sending = threading.Thread(target=Sender(publisher, h264()).send, args=((seconds + 4) * FPS,))
+        sender, enough = Sender(publisher, h264()), threading.Event()
+
+        def send():
+            while not enough.is_set():
+                sender.send(FPS)
+
+        sending = threading.Thread(target=send)
         sending.start()
         with UdpPlayer(server, LIVE) as player, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as liar:
             player.set_up_first()
@@ -184,6 +190,7 @@ def reports_of_a_player_keep_it(_):
             player.near[0].setblocking(False)
             packets_of(player)  # that have come so far
             wait_until(lambda: packets_of(player) > 0, 2, "its session has ended")
+        enough.set()
         sending.join()
     del os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"]
 
