@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/movie_media.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/late_end.h"
 #include "server/rtsp/session_guard.h"
 
 namespace gopmill {
@@ -76,6 +80,16 @@ gst::Object<GstElement> PipelineOf(GstRTSPMedia& media) {
   return gst::Adopt(GST_ELEMENT(gst_object_get_parent(GST_OBJECT(bin.get()))));
 }
 
+// Of all tracks, those that nobody has set up as well.
+void TellEnds(GstRTSPMedia& media) {
+  const auto bin = gst::Adopt(gst_rtsp_media_get_element(&media));
+  for (guint i = 0; i < gst_rtsp_media_n_streams(&media); ++i) {
+    const std::string name = fmt::format("pay{}", i);
+    const auto payloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(bin.get()), name.c_str()));
+    if (payloader != nullptr) TellEnd(*payloader);
+  }
+}
+
 // Until all messages that were on the bus before have been handled.
 void AwaitMessages(Marks& marks, GstElement& pipeline) {
   const TimePoint deadline = SteadyNow() + kPatience;
@@ -111,6 +125,7 @@ bool Hold(const GstRTSPContext& context) {
   if (marks == nullptr) return false;
   const auto pipeline = PipelineOf(*gst_rtsp_session_media_get_media(session));
   if (pipeline == nullptr) return false;
+  TellEnds(*gst_rtsp_session_media_get_media(session));
   gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
   gst_rtsp_session_media_set_rtsp_state(session, GST_RTSP_STATE_READY);
   const MutexLock lock(marks->mutex);
@@ -133,6 +148,7 @@ void Settle(const GstRTSPContext& context) {
   Marks* marks = session == nullptr ? nullptr : MarksOfMovie(*session);
   if (marks == nullptr) return;
   Release(*session);
+  TellEnds(*gst_rtsp_session_media_get_media(session));
   if (gst_rtsp_session_media_get_rtsp_state(session) == GST_RTSP_STATE_PLAYING) {
     gst_rtsp_session_media_set_state(session, GST_STATE_PAUSED);
     gst_rtsp_session_media_set_rtsp_state(session, GST_RTSP_STATE_READY);

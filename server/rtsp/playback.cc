@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "server/api/live_name.h"
+#include "server/rtsp/late_end.h"
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/playback_buffer.h"
 #include "server/rtsp/rtp_time.h"
@@ -239,6 +240,7 @@ Result<GstElement*> Playback::MakeBin(const std::shared_ptr<Playback>& player) {
     const std::string name = fmt::format("pay{}", i);
     const auto payloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(bin), name.c_str()));
     KeepRtpTime(*payloader);
+    DelayEnd(*payloader);
     if (track.codec == "vp9") TellSize(*payloader, track.width, track.height);
   }
   g_object_set_data_full(

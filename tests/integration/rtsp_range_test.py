@@ -71,6 +71,34 @@ def a_range_ends_where_it_says(server, _):
             check(1.9 <= played(player, track) <= 2.0, f"track {track}: {played(player, track):.3f} s of two")
 
 
+def pictures_of(player):
+    return sum(packet.marker for packet in player.packets[0])
+
+
+def an_end_is_told_when_a_busy_player_has_read_all(server, _):
+    """Its packets and the BYE come through two sockets by UDP. Who goes on or leaves at once waits for no end."""
+    with Player(server, "whole.mp4" + QUERY) as player:
+        player.set_up()
+        begin = time.monotonic()
+        player.ask("PLAY", Range="npt=2-3")
+        player.read_until(lambda: len(player.byes) == 2)
+        passed = time.monotonic() - begin  # half a second behind the last picture, which is due a frame before the second is over
+        check(passed > 1.4 and pictures_of(player) == 30, f"{pictures_of(player)} pictures of 30, and the end, in {passed:.2f} s")
+    with Player(server, "whole.mp4" + QUERY) as player:
+        player.set_up()
+        waits = []
+        for method, place in [("PLAY", 4), ("PLAY", 6), ("PLAY", 8), ("PAUSE", None), ("PLAY", 10), ("TEARDOWN", None)]:
+            begin = time.monotonic()
+            answer = player.ask(method, **({} if place is None else {"Range": f"npt={place}-{place + 0.5}"}))
+            check(answer.status == 200, f"{method}: {answer}")
+            waits.append(time.monotonic() - begin)
+            seen = pictures_of(player)
+            if place is not None:
+                player.read_until(lambda seen=seen: pictures_of(player) >= seen + 15)
+        plays = (waits[1], waits[2], waits[4])  # while the end of what came before is held
+        check(min(plays) < 0.35, f"seconds to the answers: {plays}")
+
+
 def an_open_range_ends_with_the_movie(server, _):
     """Also behind one that had an end, played through or paused."""
     for pause in (False, True):
@@ -252,7 +280,8 @@ def main():
         make_movie(folder, "whole.mp4", SECONDS, SECONDS)
         make_movie(folder, "short-sound.mp4", SECONDS, 5)
         make_movie(folder, "short-picture.mp4", 5, SECONDS)
-        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, an_open_range_ends_with_the_movie,
+        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says,
+                            an_end_is_told_when_a_busy_player_has_read_all, an_open_range_ends_with_the_movie,
                             a_range_lies_in_the_part_that_the_url_names,
                             every_scale_is_one, every_speed_is_one, a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
                             a_place_that_cannot_be_opened_ends_the_player_alone,
