@@ -16,11 +16,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from http_test import upload  # noqa: E402
-from served import PROGRAM, Server, check, run_all, sanitized  # noqa: E402
+from served import PROGRAM, Server, check, run_all, sanitized, wait_until  # noqa: E402
 
 QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast"
 MIB = 1 << 20
-ROOM = 48 * MIB  # beside what a server has at its start, most of it the stacks of its threads
+ROOM = 96 * MIB  # beside what a server has at its start: two streams with 8 MiB of stack for each of their threads
 ENDLESS = 400  # MiB
 
 
@@ -68,6 +68,7 @@ def hostile_uploads(server):
                 ("a huge chunk", avi_with_a_huge_chunk(folder), noise, 200)]:
             status = upload(server, QUERY, endless(head, rest))[0].status
             check(status == expected, f"{name}: {status} instead of {expected}")
+            wait_until(lambda: not server.running(), 10, f"{name}: its stream goes on")
             check(server.get("/healthz")[0].status == 200, f"{name}: the server is gone")
 
 
