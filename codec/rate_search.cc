@@ -33,18 +33,19 @@ RateSearch::RateSearch(double bits, double pixels, const std::optional<Known>& k
                      .allowed = known->allowed,
                      .kept = known->kept});
   known_ = 1;
+  first_step_ = known->step;
   crf_ = Next();
 }
 
 double RateSearch::Next() const {
   const Pass& newest = passes_.back();
-  double step = kStepPerOctave;
+  double step = first_step_ > 0 ? first_step_ : kStepPerOctave;
   if (passes_.size() > 1) {
     const Pass& before = passes_[passes_.size() - 2];
     const double octaves = before.octaves - newest.octaves;
     if (std::abs(octaves) > 1e-6) step = (newest.crf - before.crf) / octaves;
-    step = std::clamp(step, kLeastStep, kMostStep);
   }
+  step = std::clamp(step, kLeastStep, kMostStep);
   return AllowedCrf(newest.crf + step * newest.octaves);
 }
 

@@ -5,7 +5,7 @@
 // comes to: no bits are lost to a control that has to learn the pictures while it spends them.
 //
 // Algorithm: log2 of the bits falls nearly linearly with the CRF, so each pass corrects by the line
-// through the two newest ones (the first by 5.5 steps per octave).
+// through the two newest ones (the first by the step that its analysis found, or 5.5 per octave).
 //
 // Guarantee: a pure function of the numbers given; factors are rounded (crf_scale.h).
 // Thread-safety: compatible.
@@ -17,8 +17,8 @@
 
 namespace gopmill {
 
-// Close enough: a pass whose bits are off by no more.
-inline constexpr double kSearchTolerance = 0.01;
+// Close enough: a pass whose bits are off by no more. What is asked of the mean rate of a minute.
+inline constexpr double kSearchTolerance = 0.02;
 inline constexpr int kMaxSearchPasses = 5;
 
 // The CRF at which so many pixels of middling detail take so many bits.
@@ -31,6 +31,7 @@ class RateSearch {
   // A pass that was made before the search.
   struct Known {
     double crf = 0, bits = 0;
+    double step = 0;      // of CRF, that halves them; 0 = not known
     bool kept = false;    // its packets are there: it may be the best
     bool allowed = true;  // by the VBV
   };
@@ -58,6 +59,7 @@ class RateSearch {
   [[nodiscard]] double Next() const;
 
   double bits_, crf_;
+  double first_step_ = 0;
   double tolerance_;
   std::vector<Pass> passes_;
   std::size_t best_ = 0;

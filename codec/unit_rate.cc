@@ -80,7 +80,9 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
   aim_.bps *= FirstGuess(spec.codec);
   if (!Searches(spec) || !repeatable) return;
   std::optional<RateSearch::Known> known;
-  if (unit.measured_crf > 0) known = {.crf = unit.measured_crf, .bits = unit.measured_bits};
+  if (unit.measured_crf > 0) {
+    known = {.crf = unit.measured_crf, .bits = unit.measured_bits, .step = unit.measured_step};
+  }
   search_.emplace(8 * target_bytes_, pixels_, known);
 }
 

@@ -69,7 +69,8 @@ UnitBudgets::UnitBudgets(MovieMeasure measure, const SpreadTerms& terms)
     units_.push_back({.first_frame = unit.first_frame,
                       .end_frame = unit.end_frame,
                       .bps = std::llround(bps),
-                      .measured_bits = std::max(unit.bits, kLeastBits)});
+                      .measured_bits = std::max(unit.bits, kLeastBits),
+                      .measured_step = unit.step});
   }
 }
 
@@ -79,6 +80,17 @@ const UnitBudget* UnitBudgets::Find(std::int64_t first_frame, std::int64_t end_f
     return nullptr;
   }
   return &*found;
+}
+
+void TakeSteps(MovieMeasure& measure, const MovieMeasure& before) {
+  if (measure.units.size() != before.units.size()) return;
+  for (std::size_t i = 0; i < measure.units.size(); ++i) {
+    MeasuredUnit& unit = measure.units[i];
+    const double octaves =
+        std::log2(std::max(before.units[i].bits, kLeastBits) / std::max(unit.bits, kLeastBits));
+    const double step = (measure.crf - before.crf) / octaves;
+    if (std::isfinite(step)) unit.step = std::max(step, 0.0);
+  }
 }
 
 double CrfFor(const MovieMeasure& measure, Rational fps, std::int64_t bitrate) {

@@ -25,6 +25,7 @@ inline constexpr double kSpreadExponent = 0.6;
 struct MeasuredUnit {
   std::int64_t first_frame = 0, end_frame = 0;
   double bits = 0;
+  double step = 0;  // of CRF, that halves them; 0 = not known
 };
 
 struct MovieMeasure {
@@ -45,7 +46,7 @@ struct SpreadTerms {
 struct UnitBudget {
   std::int64_t first_frame = 0, end_frame = 0;
   std::int64_t bps = 0;  // >= 1000
-  double measured_bits = 0;
+  double measured_bits = 0, measured_step = 0;
 };
 
 // CRF steps that halve the bits of a movie, about.
@@ -66,6 +67,9 @@ class UnitBudgets {
   double crf_ = 0;
   std::vector<UnitBudget> units_;  // in order
 };
+
+// Of a movie that was measured at another CRF before: its units tell by which step they answer.
+void TakeSteps(MovieMeasure& measure, const MovieMeasure& before);
 
 // The CRF at which the movie would take `bitrate` in the mean, about.
 double CrfFor(const MovieMeasure& measure, Rational fps, std::int64_t bitrate);

@@ -109,8 +109,9 @@ struct UnitSpec {
   std::optional<SourceTicks> end_pts = {};
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
-  // quality=best: bits that the unit took at that CRF when the movie was analysed; 0 = not known.
-  double measured_bits = 0, measured_crf = 0;
+  // quality=best: bits that the unit took at that CRF when the movie was analysed, and the step of
+  // CRF that halves them; 0 = not known.
+  double measured_bits = 0, measured_crf = 0, measured_step = 0;
   // Low delay (StreamPlan::low_delay): the unit is a piece of a GOP of the output, and its encoder
   // goes on through all of them. Elsewhere each unit is one GOP.
   std::int64_t gop_offset = 0;  // frames of that GOP before this unit

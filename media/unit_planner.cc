@@ -372,6 +372,7 @@ void UnitPlanner::GiveBudget(UnitSpec& unit) {
   unit.budget_bps = measured->bps;
   unit.measured_bits = measured->measured_bits;
   unit.measured_crf = budgets_.crf();
+  unit.measured_step = measured->measured_step;
 }
 
 std::int64_t UnitPlanner::Budget(const UnitSpec& unit) {

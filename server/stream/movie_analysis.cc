@@ -152,7 +152,9 @@ Result<UnitBudgets> AnalyseMovie(const AnalysisOrder& order, const StreamPlan& p
   GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
   const double right = AllowedCrf(CrfFor(measure, plan.grid.fps(), target.bitrate));
   if (std::abs(right - measure.crf) > kFarCrf) {
-    GOPMILL_ASSIGN_OR_RETURN(measure, analysis.MeasureAt(right));
+    GOPMILL_ASSIGN_OR_RETURN(MovieMeasure nearer, analysis.MeasureAt(right));
+    TakeSteps(nearer, measure);
+    measure = std::move(nearer);
   }
   return UnitBudgets(std::move(measure), {.fps = plan.grid.fps(),
                                           .bitrate = target.bitrate,

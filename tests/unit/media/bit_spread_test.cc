@@ -102,6 +102,25 @@ TEST(BitSpreadTest, AnotherEncodersBitsAreNoPassOfThisOne) {
   EXPECT_EQ(UnitBudgets(measure, kTerms).crf(), 0);
 }
 
+TEST(BitSpreadTest, TwoMeasuresTellHowUnitsAnswer) {
+  const MovieMeasure before = Measured({4e6, 8e6, 1e6, 0, 1e6});
+  MovieMeasure measure = Measured({1e6, 1e6, 1e6, 0, 2e6});
+  measure.crf = before.crf + 12;
+  TakeSteps(measure, before);
+  const UnitBudgets budgets(measure, kTerms);
+  EXPECT_NEAR(budgets.Find(0, 50)->measured_step, 6, 1e-9);
+  EXPECT_NEAR(budgets.Find(50, 100)->measured_step, 4, 1e-9);
+  for (const int unit : {2, 3, 4}) {
+    EXPECT_EQ(budgets.Find(50 * unit, 50 * unit + 50)->measured_step, 0) << "took no less";
+  }
+}
+
+TEST(BitSpreadTest, MeasuresOfOtherUnitsTellNothing) {
+  MovieMeasure measure = Measured({1e6, 1e6});
+  TakeSteps(measure, Measured({4e6}));
+  EXPECT_EQ(measure.units[0].step, 0);
+}
+
 TEST(BitSpreadTest, FindsTheCrfOfTheWholeMovie) {
   // Two seconds at 400 kb/s are 8e5 bits.
   EXPECT_NEAR(CrfFor(Measured({8e5, 8e5}), kFps, 400'000), 27, 1e-9);
