@@ -124,11 +124,12 @@ void AddOrder(const RunRecord& record, RunMeasures& measures) {
 }
 
 void AddLatency(const RunRecord& record, RunMeasures& measures) {
-  std::vector<double> latency, first_byte;
+  std::vector<double> latency, out, first_byte;
   double late = 0, due = 0;
   for (const UnitSample& unit : record.units) {
     const JobReport& report = unit.life.report;
     latency.push_back(ToMillis(report.finished - report.submitted));
+    out.push_back(ToMillis(unit.released - report.submitted));
     due += unit.life.spec.deadline != kNoDeadline ? 1 : 0;
     late += report.finished > unit.life.spec.deadline ? 1 : 0;
   }
@@ -139,6 +140,8 @@ void AddLatency(const RunRecord& record, RunMeasures& measures) {
   measures.latency_p50_ms = QuantileIfAny(latency, 0.50);
   measures.latency_p95_ms = QuantileIfAny(latency, 0.95);
   measures.latency_p99_ms = QuantileIfAny(latency, 0.99);
+  measures.out_p50_ms = QuantileIfAny(out, 0.50);
+  measures.out_p99_ms = QuantileIfAny(out, 0.99);
   measures.first_byte_ms = QuantileIfAny(first_byte, 0.50);
   measures.first_byte_max_ms = QuantileIfAny(first_byte, 1.0);
 }
@@ -292,6 +295,11 @@ constexpr std::array kDocs = {
     MeasureDoc{"latency_p99_ms", "p99", "ms",
                "submitted to finished, 99th percentile, linear between two units", 0, 1,
                &M::latency_p99_ms},
+    MeasureDoc{"out_p50_ms", "out p50", "ms",
+               "submitted to released by the reorderer, behind all before it, median unit", 0, 1,
+               &M::out_p50_ms},
+    MeasureDoc{"out_p99_ms", "out p99", "ms",
+               "submitted to released by the reorderer, 99th percentile", 0, 1, &M::out_p99_ms},
     MeasureDoc{
         "deadline_misses", "late", "%",
         "units not finished by their deadline, of those that have one: their class's, the next "

@@ -62,6 +62,7 @@ struct RunMeasures {
   double first_byte_ms = kNotMeasured, first_byte_max_ms = kNotMeasured;
   double deadline_misses = 0;
   double latency_p50_ms = 0, latency_p95_ms = 0, latency_p99_ms = 0;
+  double out_p50_ms = 0, out_p99_ms = 0;  // the same until released in order
   double idle_waiting_ms = 0, idle_waiting_longest_ms = 0, idle_waiting_events = 0;
   double idle_waiting_too_long_ms = 0, wake_up_us = 0, wake_up_longest_ms = 0;
   double others_ms = kNotMeasured;

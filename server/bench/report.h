@@ -17,8 +17,8 @@ namespace gopmill::bench {
 
 // The measures whose ratios to the baseline are shown, and those that can be 0, of which the
 // differences are; the JSON has both of all.
-inline constexpr std::array<std::string_view, 4> kComparedRatios = {
-    "gops_per_s", "core_ms_per_gop", "latency_p50_ms", "latency_p99_ms"};
+inline constexpr std::array<std::string_view, 5> kComparedRatios = {
+    "gops_per_s", "core_ms_per_gop", "latency_p50_ms", "latency_p99_ms", "out_p99_ms"};
 inline constexpr std::array<std::string_view, 4> kComparedDifferences = {
     "reordered", "deadline_misses", "disruption", "cold"};
 

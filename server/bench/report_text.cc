@@ -233,9 +233,10 @@ std::string ReportText(const Report& report) {
   text += PairedTable(report, &PolicySummary::ratios, kComparedRatios);
   text += PairedTable(report, &PolicySummary::differences, kComparedDifferences);
   text += "\nOrder and latency\n" +
-          MeasureTable(report, Names{"reordered", "extent_mean", "extent_max", "gap_before_ms",
-                                     "gap_after_ms", "first_byte_ms", "latency_p50_ms",
-                                     "latency_p95_ms", "latency_p99_ms", "deadline_misses"});
+          MeasureTable(report,
+                       Names{"reordered", "extent_mean", "extent_max", "gap_before_ms",
+                             "gap_after_ms", "first_byte_ms", "latency_p50_ms", "latency_p95_ms",
+                             "latency_p99_ms", "out_p50_ms", "out_p99_ms", "deadline_misses"});
   text += "\nScheduling\n" +
           MeasureTable(report, Names{"decision_us", "overhead", "disruption", "cold",
                                      "context_hits", "imbalance", "idle_waiting_ms",

@@ -40,6 +40,8 @@ def check_numbers(report, runs):
         check(0 <= run["overhead"] < 1, f"{name}: overhead {run['overhead']}")
         check(run["latency_p50_ms"] <= run["latency_p95_ms"] <= run["latency_p99_ms"],
               f"{name}: percentiles")
+        check(run["out_p50_ms"] >= run["latency_p50_ms"] and run["out_p99_ms"] >= run["latency_p99_ms"],
+              f"{name}: released before finished")
         busy = sum(core["busy_s"] for core in run["cores"]) * 1e3 / run["gops"]
         stages = sum(run["stages_ms"][stage] or 0 for stage in ("decode", "filter", "encode", "other"))
         check(abs(busy - stages) < 1e-6 * busy, f"{name}: stages {stages} of {busy} ms")

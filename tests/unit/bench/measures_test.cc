@@ -29,6 +29,8 @@ TEST(MeasureTest, ComputesWhatCanBeCheckedByHand) {
   EXPECT_DOUBLE_EQ(measures.extent_max, 1);
   EXPECT_DOUBLE_EQ(measures.first_byte_ms, 5);
   EXPECT_DOUBLE_EQ(measures.latency_p50_ms, 7.5);  // of 3, 5, 10, 12
+  EXPECT_DOUBLE_EQ(measures.out_p50_ms, 8.5);      // of 3, 5, 12, 20
+  EXPECT_DOUBLE_EQ(measures.out_p99_ms, 19.76);
 }
 
 TEST(MeasureTest, StagesOfTheWorkerAddUpToItsTime) {

@@ -104,8 +104,9 @@ TEST(ReportJsonTest, WhatIsNotMeasuredIsNull) {
 TEST(ReportTextTest, WhatIsNotMeasuredIsADash) {
   const std::string text = ReportText(ReplayReport());
   EXPECT_THAT(text, HasSubstr("A replay has no media"));
-  EXPECT_THAT(
-      text, ::testing::ContainsRegex("\nrr +25.00 +1.00 +1 +- +- +- +[0-9]+ +[0-9]+ +[0-9]+ +-\n"));
+  EXPECT_THAT(text,
+              ::testing::ContainsRegex(
+                  "\nrr +25.00 +1.00 +1 +- +- +- +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +-\n"));
   EXPECT_THAT(ReportText(test::SampleReport()), Not(HasSubstr("A replay has no media")));
 }
 
