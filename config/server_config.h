@@ -95,6 +95,7 @@ struct ServerConfig {
     std::int64_t milliseconds = 2000;                  // 500..20000: length of one segment
     std::string cache_folder = "auto";                 // auto = below the user's cache folder
     std::int64_t cache_bytes = std::int64_t{4} << 30;  // 0..1 TiB; 0 = keep none
+    std::string index_ahead = "off";  // or on: movies are read before somebody asks for them
     // Of live sources.
     std::int64_t dvr_seconds = 60;         // 6..86400: how far back a playlist goes
     std::int64_t part_milliseconds = 200;  // 100..2000: parts of a segment (LL-HLS)

@@ -304,6 +304,13 @@ constexpr Setting kSettings[] = {
      .number = [](ServerConfig& c) -> std::int64_t& { return c.segments.cache_bytes; },
      .low = 0,
      .high = 1024 * kGiBytes},
+    {.pointer = "/segments/index_ahead",
+     .flag = "--index-ahead",
+     .accepted = "on or off",
+     .meaning = "Whether movies of the library are read, while nobody is served, before somebody "
+                "asks for them in segments, so that nobody waits for that",
+     .text = [](ServerConfig& c) -> std::string& { return c.segments.index_ahead; },
+     .choices = kOnOff},
     {.pointer = "/segments/dvr_seconds",
      .flag = "--dvr-seconds",
      .accepted = "6 to 86400 seconds",

@@ -315,6 +315,12 @@ bool DiskCache::Has(const std::string& key) const {
   return by_key_.contains(key);
 }
 
+double DiskCache::fill() const {
+  if (folder_.empty()) return 1;
+  const MutexLock lock(mutex_);
+  return static_cast<double>(stats_.bytes) / static_cast<double>(limit_bytes_);
+}
+
 bool DiskCache::Takes(std::size_t bytes) const {
   return !folder_.empty() && std::cmp_less_equal(sizeof(Header) + bytes, largest());
 }

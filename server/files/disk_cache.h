@@ -46,6 +46,8 @@ class DiskCache {
   void Drop(const std::string& key);
   // Whether it is there. Reads nothing, and counts as no look for it.
   [[nodiscard]] bool Has(const std::string& key) const;
+  // How much of the limit is in use, 0 to 1; 1 if nothing is kept.
+  [[nodiscard]] double fill() const;
   // Whether so many bytes would be kept.
   [[nodiscard]] bool Takes(std::size_t bytes) const;
   [[nodiscard]] DiskCacheStats stats() const;

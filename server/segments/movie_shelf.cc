@@ -215,13 +215,28 @@ void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& drop
     bytes += each->footprint_bytes();
     if (each == file || (bytes <= kMaxIndexBytes && count < kMaxShelvedFiles)) {
       ++count;
-      continue;
+    } else {
+      DropFile(here, dropped);
     }
-    dropped.files.splice(dropped.files.end(), files_, here);
-    DropPlans([&](const Plan& old) { return old.shelved.file == each; }, dropped);
-    if (auto readers = each->Unshelve(); !readers.empty()) {
-      unshelved_.push_back({.path = each->path(), .readers = std::move(readers)});
-    }
+  }
+}
+
+// And its plans.
+void MovieShelf::DropFile(Files::iterator at, Dropped& dropped) {
+  const std::shared_ptr<ShelvedFile> file = *at;
+  dropped.files.splice(dropped.files.end(), files_, at);
+  DropPlans([&](const Plan& old) { return old.shelved.file == file; }, dropped);
+  if (auto readers = file->Unshelve(); !readers.empty()) {
+    unshelved_.push_back({.path = file->path(), .readers = std::move(readers)});
+  }
+}
+
+void MovieShelf::Forget(const std::string& path) {
+  Dropped dropped;
+  const MutexLock lock(mutex_);
+  for (auto at = files_.begin(); at != files_.end();) {
+    const auto here = at++;
+    if ((*here)->path() == path) DropFile(here, dropped);
   }
 }
 
@@ -303,6 +318,13 @@ bool MovieShelf::ReadsWhole(const std::string& path, const TargetRequest& reques
     return file->identity() == opened->identity && file->audio_track() == audio_track &&
            file->footprint_bytes() > 0;
   });
+}
+
+bool MovieShelf::Keeps(const std::string& path) {
+  auto opened = Open(path);
+  if (!opened.ok()) return false;
+  LookBeside(path, *opened);
+  return kept_.Has(LastingIdentity(*opened), TargetRequest().audio.first);
 }
 
 Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& request,

@@ -105,6 +105,9 @@ class MovieShelf {
   // Whether a plan for this is made by reading the movie to its end: its index is neither known nor
   // kept, or there may be no script of the text that is to be drawn. Looks at it, reads nothing.
   bool ReadsWhole(const std::string& path, const TargetRequest& request);
+  // Whether the index of a movie with its first sound is on disk, so that no start of the server
+  // reads the movie again. Looks at it, reads nothing.
+  bool Keeps(const std::string& path);
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
                       const RequestParams& params, const std::stop_token& stop);
@@ -125,8 +128,11 @@ class MovieShelf {
   std::vector<Unused> TakeIdle(TimePoint time);
   // Those of files that are not kept any more.
   std::vector<Unused> TakeUnshelved();
+  // Keeps nothing of a movie in memory any more.
+  void Forget(const std::string& path);
 
  private:
+  using Files = std::list<std::shared_ptr<ShelvedFile>>;
   struct Opened {
     UniqueFd fd;
     Library::Entry movie;
@@ -145,7 +151,7 @@ class MovieShelf {
   // What is let go of, to be destroyed without the lock: it is large.
   struct Dropped {
     std::list<Plan> plans;
-    std::list<std::shared_ptr<ShelvedFile>> files;
+    Files files;
   };
   // Cues of the files that are good; others are told of in the log. kIo when reading one fails:
   // nothing may be kept of that, or its tracks would have other numbers the next time.
@@ -172,6 +178,7 @@ class MovieShelf {
   void DropPlans(const std::function<bool(const Plan&)>& which, Dropped& dropped)
       GOPMILL_REQUIRES(mutex_);
   void DropLargePlans(Dropped& dropped) GOPMILL_REQUIRES(mutex_);
+  void DropFile(Files::iterator at, Dropped& dropped) GOPMILL_REQUIRES(mutex_);
 
   const Library& library_;
   ScriptShelf& scripts_;
@@ -180,7 +187,7 @@ class MovieShelf {
   Mutex mutex_;                                          // guards all lists
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front
-  std::list<std::shared_ptr<ShelvedFile>> files_ GOPMILL_GUARDED_BY(mutex_);
+  Files files_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<Unused> unshelved_ GOPMILL_GUARDED_BY(mutex_);  // of files that are not kept any more
 };
 

@@ -59,7 +59,15 @@ SegmentService::~SegmentService() {
 }
 
 PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
-  Waiting waiting{.request = std::move(request), .done = std::move(done)};
+  return Admit({.request = std::move(request), .done = std::move(done)});
+}
+
+PartTicket SegmentService::OpenAhead(const std::string& path, PartCallback done) {
+  PartRequest request{.path = path, .name = "master.m3u8", .params = {}, .if_none_match = ""};
+  return Admit({.request = std::move(request), .done = std::move(done), .ahead = true});
+}
+
+PartTicket SegmentService::Admit(Waiting waiting) {
   std::optional<Error> refused;
   {
     const MutexLock lock(mutex_);
@@ -193,7 +201,7 @@ void SegmentService::Reply(const Waiting& waiting, Result<MediaPart> part) {
   {
     const MutexLock lock(mutex_);
     open_.erase(waiting.ticket);
-    if (!part.ok() && part.error().code != Code::kCancelled) ++stats_.failed;
+    if (!waiting.ahead && !part.ok() && part.error().code != Code::kCancelled) ++stats_.failed;
     if (part.ok() && part->not_modified) ++stats_.not_modified;
   }
   waiting.done(std::move(part));
@@ -253,7 +261,7 @@ void SegmentService::ReplyText(const Waiting& waiting, const Ask& ask, Result<Me
     part->not_modified = true;
     part->bytes = nullptr;
   }
-  {
+  if (!waiting.ahead) {
     const MutexLock lock(mutex_);
     ++stats_.playlists;
   }
@@ -294,6 +302,7 @@ SegmentStats SegmentService::stats() const {
   const MutexLock lock(mutex_);
   SegmentStats stats = stats_;
   stats.making = static_cast<std::int64_t>(making_.size());
+  stats.unanswered = static_cast<std::int64_t>(open_.size());
   stats.run_bytes = runs_.bytes();
   stats.cache = cache_->stats();  // with what has not come there
   stats.cache.hits += stats_.cache.hits;

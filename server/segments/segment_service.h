@@ -65,6 +65,7 @@ struct SegmentStats {
   // Pictures made up, whole or in parts, of the segments that were made.
   std::uint64_t concealed = 0, patched = 0;
   std::int64_t making = 0;
+  std::int64_t unanswered = 0;  // requests that nobody makes a segment for yet
   std::uint64_t run_bytes = 0;  // of decoders that wait for the next segment, about
   DiskCacheStats cache;
 };
@@ -93,6 +94,13 @@ class SegmentService {
   SegmentService& operator=(const SegmentService&) = delete;
 
   PartTicket Open(PartRequest request, PartCallback done);
+  // Makes a movie's master playlist, as Open does, for nobody but to have its indexes kept: no
+  // request, of which anything would be counted.
+  PartTicket OpenAhead(const std::string& path, PartCallback done);
+  // As MovieShelf::Keeps.
+  bool KeepsIndex(const std::string& path) { return shelf_.Keeps(path); }
+  // As MovieShelf::Forget.
+  void Forget(const std::string& path) { shelf_.Forget(path); }
   void Cancel(PartTicket ticket);
   // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read,
   // and drops runs that nobody has gone on with since. It does so by itself for what is idle for
@@ -106,12 +114,14 @@ class SegmentService {
     PartRequest request;
     PartCallback done;
     std::uint16_t service_class = 0;  // index into the scheduler's classes
+    bool ahead = false;               // nobody's: not counted
   };
 
   struct Ask {  // what a request says
     PartName name;
     SegmentRequest parsed;
   };
+  PartTicket Admit(Waiting waiting);
   SegmentTask AnswerTask(const Waiting& waiting);
   void RunTasks(TaskPool pool);
   [[nodiscard]] bool Over() const GOPMILL_REQUIRES(mutex_);

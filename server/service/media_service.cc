@@ -44,6 +44,15 @@ SegmentOptions WithMovieCache(SegmentOptions options, DiskCache& movies) {
   return options;
 }
 
+// There is nothing to be read ahead for where no index is kept.
+Status CheckIndexAhead(const ServerConfig::Segments& config) {
+  if (config.index_ahead != "on" || config.cache_bytes > 0) return OkStatus();
+  return Error{.code = Code::kInvalidArgument,
+               .message = "Movies cannot be read ahead where segments.cache_bytes is 0.",
+               .parameter = "segments.index_ahead",
+               .accepted = "off, or on with a cache"};
+}
+
 Result<EngineOptions> EngineOptionsOf(const ServerConfig& config) {
   EngineOptions options;
   options.scheduler.policy = config.scheduler.policy;
@@ -74,6 +83,7 @@ LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
 
 Status MediaService::Check(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(PresentationsOf(config));
+  GOPMILL_RETURN_IF_ERROR(CheckIndexAhead(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
   return Engine::Check(options);
 }
@@ -121,13 +131,17 @@ MediaService::MediaService(const ServerConfig& config, Library library,
       wanted_workers_(engine_->scheduler().worker_count()),
       reports_(library_, *engine_, live_, *sources_, [this] { return NextStream(); }) {
   live_.Configure(LiveOptionsOf(config.live));
+  if (config.segments.index_ahead == "on") {
+    index_ahead_.emplace(library_, segments_, *movies_, [this] { return ActivityOfClients(); });
+  }
 }
 
 Status MediaService::Start() {
   GOPMILL_RETURN_IF_ERROR(segments_.Start());
   GOPMILL_RETURN_IF_ERROR(live_segments_.Start());
   GOPMILL_ASSIGN_OR_RETURN(reaper_, StartThread([this] { Reap(); }));
-  return reports_.Start();
+  GOPMILL_RETURN_IF_ERROR(reports_.Start());
+  return index_ahead_ ? index_ahead_->Start() : OkStatus();
 }
 
 MediaService::~MediaService() {
@@ -224,6 +238,19 @@ void MediaService::Reap() {
   }
 }
 
+IndexAhead::Activity MediaService::ActivityOfClients() const {
+  const SegmentStats parts = segments_.stats();
+  const std::uint64_t answered = parts.playlists + parts.segments + parts.not_modified;
+  const std::uint64_t others = parts.made + parts.shared + parts.failed + parts.cancelled;
+  const bool waited = engine_->scheduler().Stats().waiting_units > 0;
+  const bool parts_wanted = parts.making > 0 || parts.unanswered > 0;
+  const MutexLock lock(mutex_);
+  // Live streams may never end, and need no disk: what they need is that workers keep up.
+  const bool movies = std::ranges::any_of(
+      running_, [](const auto& each) { return each.second != nullptr && !each.second->live(); });
+  return {.busy = movies || parts_wanted || waited, .requests = answered + others + next_id_};
+}
+
 bool MediaService::Ready() const {
   const MutexLock lock(mutex_);
   return !draining_;
@@ -231,6 +258,7 @@ bool MediaService::Ready() const {
 
 void MediaService::StartDraining() {
   live_segments_.Keep({});  // what is made for nobody would not end by itself
+  if (index_ahead_) index_ahead_->Stop();
   const MutexLock lock(mutex_);
   draining_ = true;
 }

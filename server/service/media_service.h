@@ -31,6 +31,7 @@
 #include "server/live/fanout_table.h"
 #include "server/live/live_hub.h"
 #include "server/live/live_segments.h"
+#include "server/segments/index_ahead.h"
 #include "server/segments/segment_service.h"
 #include "server/service/file_reports.h"
 #include "server/service/service_metrics.h"
@@ -111,6 +112,8 @@ class MediaService : public Service {
   // and then by the thread that calls Reload; reads the cgroup's files.
   void FitWorkers(const CgroupPaths& cgroup = {});
   [[nodiscard]] int running() const;
+  // What IndexAhead gives way to: movies that are played, asked for, or wait for a worker.
+  [[nodiscard]] IndexAhead::Activity ActivityOfClients() const;
 
  private:
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
@@ -173,7 +176,8 @@ class MediaService : public Service {
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
   std::jthread reaper_;
-  FileReports reports_;  // its thread uses all above
+  FileReports reports_;                    // its thread uses all above
+  std::optional<IndexAhead> index_ahead_;  // where that is set; the same
 };
 
 }  // namespace gopmill

@@ -260,6 +260,14 @@ void AddSegments(Families& f, const SegmentStats& s) {
                "Disk space of the kept segments.");
 }
 
+void AddIndexAhead(Families& f, const IndexAheadStats& s) {
+  const std::string name = "gopmill_index_ahead_total";
+  f.Counter(name, "Movies that were read before somebody asked for them, by what happened.",
+            Number(s.read), {{"result", "read"}});
+  f.Counter(name, "", Number(s.failed), {{"result", "failed"}});
+  f.Gauge("gopmill_index_ahead_waiting", "Movies that are to be read so.", Number(s.waiting));
+}
+
 void AddAdmission(Families& f, const std::vector<AdmissionStats>& classes) {
   const std::string cores = "gopmill_class_promised_cores";
   for (const AdmissionStats& c : classes) {
@@ -328,6 +336,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddDiskCache(families, metrics.movies, "gopmill_movie_cache",
                "Indexes of movies looked for on disk, by what happened.",
                "Disk space of the kept indexes.");
+  AddIndexAhead(families, metrics.index_ahead);
   AddDiskCache(families, metrics.sources, "gopmill_source_cache",
                "Descriptions of movies looked for on disk, by what happened.",
                "Disk space of the kept descriptions.");

@@ -16,6 +16,7 @@
 #include "server/live/fanout_table.h"
 #include "server/live/live_hub.h"
 #include "server/live/live_segments.h"
+#include "server/segments/index_ahead.h"
 #include "server/segments/segment_service.h"
 #include "server/service/process_stats.h"
 #include "server/stream/stream_admission.h"
@@ -46,6 +47,7 @@ struct ServiceMetrics {
   CacheStats cache;
   SegmentStats segments;
   DiskCacheStats movies, sources;
+  IndexAheadStats index_ahead;
   std::int64_t spooled_bytes = 0;
   LiveTotals live;
   std::vector<AdmissionStats> admission;

@@ -23,6 +23,7 @@ std::string MediaService::Metrics() const {
   metrics.segments = segments_.stats();
   metrics.movies = movies_->stats();
   metrics.sources = sources_->stats();
+  if (index_ahead_) metrics.index_ahead = index_ahead_->stats();
   metrics.spooled_bytes = uploads_.used_bytes();
   metrics.live = live_.Totals();
   metrics.admission = admission_->Stats();

@@ -105,6 +105,7 @@ class StreamSession {
   // Waits at most `timeout`; true once the sink has been finished.
   bool WaitFor(std::chrono::milliseconds timeout);
   [[nodiscard]] bool closed() const;
+  [[nodiscard]] bool live() const { return spec_.live; }
   [[nodiscard]] StreamSnapshot Snapshot() const;
 
  private:

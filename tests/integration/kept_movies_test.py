@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, run_all  # noqa: E402
+from served import Server, check, run_all, wait_until  # noqa: E402
 
 MOVIES = Path("movies/files")
 ONE = "width=192&bitrate=60k&preset=ultrafast"
@@ -88,6 +88,24 @@ def a_movie_is_read_once(folder):
     size = movie.stat().st_size
     check(costs[0] > size, f"{costs[0]} of {size} bytes are read at first")
     check(costs[1] < size / 8, f"{costs[1]} of {size} bytes are read again")
+
+
+def movies_are_read_ahead(folder):
+    library = folder / "unwatched"
+    library.mkdir()
+    for movie in ("sync-720p.mp4", "open-gop-480p.ts"):
+        shutil.copy(MOVIES / movie, library)
+        os.utime(library / movie, (1, 1))
+    flags = ("--segment-cache", str(folder / "ahead"), "--index-ahead", "on")
+    with Server(library, *flags) as server:
+        wait_until(lambda: server.metric('gopmill_index_ahead_total{result="read"}') == 2, 60, "both are read")
+        check(server.metric("gopmill_index_ahead_waiting") == 0, "none waits")
+        check(indexes(server, "stored") == 2, "and kept")
+        check(server.metric('gopmill_parts_total{kind="playlist"}') == 0, "nobody asked for a playlist")
+    with Server(library, *flags) as server:
+        check(server.get(f"/v1/hls/open-gop-480p.ts/master.m3u8?{ONE}")[0].status == 200, "a playlist")
+        check(indexes(server, "hit") == 1, "its index was there")
+        check(server.metric('gopmill_index_ahead_total{result="read"}') == 0, "none is read again")
 
 
 def a_library_is_probed_once(folder):
@@ -198,7 +216,7 @@ def damage_is_seen(folder):
 def main():
     folder = Path(tempfile.mkdtemp())
     try:
-        return run_all([other_servers_plan_and_play_alike, a_movie_is_read_once, a_library_is_probed_once,
+        return run_all([other_servers_plan_and_play_alike, a_movie_is_read_once, movies_are_read_ahead, a_library_is_probed_once,
                         descriptions_of_anybody_are_none, changes_are_seen, damage_is_seen], folder)
     finally:
         shutil.rmtree(folder)

@@ -466,6 +466,61 @@ TEST_F(NothingBrought, AnUploadLosesItsPlace) {
   EXPECT_EQ(end.get_future().get().status.error().code, Code::kDeadlineExceeded);
 }
 
+// What holds back the reading of movies that nobody asked for.
+class Activity : public NothingBrought {
+ protected:
+  bool AwaitBusy(bool busy) {
+    const TimePoint late = SteadyNow() + std::chrono::seconds(60);
+    while (service->ActivityOfClients().busy != busy) {
+      if (SteadyNow() > late) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  std::uint64_t requests() { return service->ActivityOfClients().requests; }
+};
+
+TEST_F(Activity, IsWithoutLiveStreams) {
+  EXPECT_FALSE(service->ActivityOfClients().busy);
+  std::promise<StreamEnd> end;
+  const auto id = service->OpenStream("live/cam", kSmall, std::make_unique<EndSink>(end));
+  ASSERT_TRUE(id.ok());
+  UniqueFd body(open(MoviePath("ref-talk.mpg").c_str(), O_RDONLY | O_CLOEXEC));
+  std::promise<void> over;
+  ASSERT_TRUE(
+      service->Publish("cam", "test", std::move(body), [&](const auto&) { over.set_value(); })
+          .ok());
+  over.get_future().wait();
+  EXPECT_EQ(service->running(), 1) << "its reader waits for another publisher";
+  EXPECT_TRUE(AwaitBusy(false));
+  EXPECT_TRUE(service->CancelStream(*id).ok());
+  end.get_future().wait();
+}
+
+TEST_F(Activity, IsThatOfMoviesAsLongAsTheyArePlayed) {
+  const std::uint64_t before = requests();
+  std::promise<StreamEnd> end;
+  ASSERT_TRUE(
+      service->OpenUpload(std::move(receiver), kSmall, std::make_unique<EndSink>(end)).ok());
+  EXPECT_TRUE(service->ActivityOfClients().busy);
+  EXPECT_GT(requests(), before);
+  sender = UniqueFd();
+  end.get_future().wait();
+  EXPECT_TRUE(AwaitBusy(false));
+}
+
+TEST_F(Activity, CountsPartsThatAreAskedFor) {
+  for (const char* part : {"master.m3u8", "master.m3u8", "none.m3u8"}) {
+    const std::uint64_t before = requests();
+    std::promise<void> answered;
+    service->OpenPart({.path = "sync-720p.mp4", .name = part, .params = {}, .if_none_match = ""},
+                      [&](const auto&) { answered.set_value(); });
+    answered.get_future().wait();
+    EXPECT_GT(requests(), before) << part;
+  }
+  EXPECT_TRUE(AwaitBusy(false));
+}
+
 TEST(MediaService, ListsSourcesAndExplains) {
   const auto service = MakeService();
   std::promise<std::string> sources, plan;

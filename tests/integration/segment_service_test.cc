@@ -21,6 +21,7 @@
 #include "server/service/media_service.h"
 #include "server/stream/engine.h"
 #include "tests/integration/bad_disk.h"
+#include "tests/integration/held_reading.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -121,46 +122,6 @@ TEST_F(ObservedSegments, SoundAndThumbnailsAreUnitsOfTheirOwnStreams) {
   EXPECT_NE(sound.spec.unit.stream, sheet.spec.unit.stream);
   EXPECT_NE(sheet.spec.unit.stream, key.spec.unit.stream);
 }
-
-// Reads movies as ever, or holds whoever reads one until it is let go.
-class HeldReading {
- public:
-  void Hold() { Set(true); }
-  void Release() { Set(false); }
-  // Waits until so many have begun to read; false after ten seconds.
-  bool AwaitReads(int count) {
-    const MutexLock lock(mutex_);
-    while (reads_ < count) {
-      if (!changed_.WaitFor(mutex_, std::chrono::seconds(10))) return false;
-    }
-    return reads_ == count;
-  }
-  Result<std::shared_ptr<const SourceIndex>> Index(UniqueFd fd, const std::stop_token& stop,
-                                                   int audio_track,
-                                                   std::vector<SubtitleTrack> beside) {
-    {
-      const std::stop_callback wake(stop, [this] { changed_.NotifyAll(); });
-      const MutexLock lock(mutex_);
-      ++reads_;
-      changed_.NotifyAll();
-      while (held_ && !stop.stop_requested()) {
-        changed_.WaitFor(mutex_, std::chrono::milliseconds(100));
-      }
-    }
-    return IndexSource(std::move(fd), stop, audio_track, std::move(beside));
-  }
-
- private:
-  void Set(bool held) {
-    const MutexLock lock(mutex_);
-    held_ = held;
-    changed_.NotifyAll();
-  }
-  Mutex mutex_;
-  CondVar changed_;
-  bool held_ GOPMILL_GUARDED_BY(mutex_) = false;
-  int reads_ GOPMILL_GUARDED_BY(mutex_) = 0;
-};
 
 class SlowMovies : public testing::Test {
  protected:

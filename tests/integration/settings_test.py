@@ -41,6 +41,7 @@ def texts_are_refused_before_anything_listens(folder):
             ({"live": {"presentations": "cam?class=zzz"}}, ["live.presentations", "class of cam?class=zzz", "default"]),
             ({"live": {"presentations": "cam?width=160&bitrate=80k"}, "sources": "cam=rtsp://h/x"},
              ["live.presentations", "cam?bitrate=80k&width=160 is fetched only while", "live.pull"]),
+            ({"segments": {"index_ahead": "on", "cache_bytes": 0}}, ["segments.index_ahead", "segments.cache_bytes is 0"]),
             ({"rtmp": {"name": ".x"}}, ["rtmp.name", "'.x'"]),
             ({"rtmp": {"address": "127.nowhere"}}, ["rtmp.address", "'127.nowhere'"])]:
         merged = {"library": folder, "http": {"port": free_port()}, "rtsp": {"port": free_port()}}
