@@ -100,7 +100,7 @@ std::vector<Library::Entry> IndexAhead::Look(bool& unsettled) {
       still_done_with.insert(done_with_.extract(known));
     } else if (const auto age = now - entry.modified_ns; age >= 0 && age < times_.settled.count()) {
       unsettled = true;
-    } else if (!segments_.KeepsIndex(entry.path)) {
+    } else if (!segments_.KeepsIndex(entry)) {
       movies.push_back(std::move(entry));
     }
   }
@@ -144,13 +144,13 @@ void IndexAhead::Read(const Library::Entry& movie) {
 }
 
 void IndexAhead::Note(const Library::Entry& movie, const Status& read, Duration time) {
-  const bool kept = read.ok() && segments_.KeepsIndex(movie.path);
+  const bool kept = read.ok() && segments_.KeepsIndex(movie);
   if (kept) segments_.Forget(movie.path);  // memory is for who watches
-  if (read.ok() ? !kept : !Passes(read.error().code)) done_with_[movie.path] = movie;
+  const bool passes = !read.ok() && Passes(read.error().code);
+  if (!kept && !passes) done_with_[movie.path] = movie;
   if (read.ok()) {
-    spdlog::info("library: {} was read ahead in {:.1f} s", movie.path,
-                 std::chrono::duration<double>(time).count());
-  } else {
+    spdlog::info("library: {} was read ahead in {:.1f} s", movie.path, ToSeconds(time));
+  } else if (!passes) {  // of others the log has lines already, and they come again
     spdlog::warn("library: {} cannot be read ahead: {}", movie.path, read.error().ToString());
   }
   const MutexLock lock(shared_->mutex);

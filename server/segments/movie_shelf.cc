@@ -23,6 +23,10 @@ Error Replaced() {
                .message = "The movie has been replaced; ask for its playlist again."};
 }
 
+std::string IdentityOf(const Library::Entry& movie) {
+  return fmt::format("{}:{}:{}:{}", movie.device, movie.inode, movie.size_bytes, movie.modified_ns);
+}
+
 UniqueFd Duplicate(const UniqueFd& fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
 RequestParams WithSound(RequestParams params, const AudioChoice& choice) {
@@ -93,8 +97,7 @@ Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
   Opened opened;
   GOPMILL_ASSIGN_OR_RETURN(opened.fd, library_.OpenEntry(path));
   GOPMILL_ASSIGN_OR_RETURN(opened.movie, Library::Describe(path, opened.fd));
-  opened.identity.movie = fmt::format("{}:{}:{}:{}", opened.movie.device, opened.movie.inode,
-                                      opened.movie.size_bytes, opened.movie.modified_ns);
+  opened.identity.movie = IdentityOf(opened.movie);
   return opened;
 }
 
@@ -121,7 +124,11 @@ std::vector<std::string> MovieShelf::SubtitlesOf(const std::string& path) {
 }
 
 void MovieShelf::LookBeside(const std::string& path, Opened& opened) {
-  for (const std::string& name : SubtitlesOf(path)) {
+  AddTexts(SubtitlesOf(path), opened);
+}
+
+void MovieShelf::AddTexts(const std::vector<std::string>& paths, Opened& opened) const {
+  for (const std::string& name : paths) {
     if (auto entry = library_.Find(name)) opened.subtitles.push_back(*std::move(entry));
   }
   for (const Library::Entry& text : opened.subtitles) {
@@ -320,11 +327,17 @@ bool MovieShelf::ReadsWhole(const std::string& path, const TargetRequest& reques
   });
 }
 
-bool MovieShelf::Keeps(const std::string& path) {
-  auto opened = Open(path);
-  if (!opened.ok()) return false;
-  LookBeside(path, *opened);
-  return kept_.Has(LastingIdentity(*opened), TargetRequest().audio.first);
+// By what the list has of it: the names in a folder are not read again for each of its movies.
+bool MovieShelf::Keeps(const Library::Entry& listed) const {
+  Opened same;
+  same.movie = listed;
+  same.identity.movie = IdentityOf(listed);
+  std::vector<std::string> texts;
+  for (const std::string& name : listed.subtitles) {
+    texts.push_back(listed.path.substr(0, NameStart(listed.path)) + name);
+  }
+  AddTexts(texts, same);
+  return kept_.Has(LastingIdentity(same), TargetRequest().audio.first);
 }
 
 Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& request,

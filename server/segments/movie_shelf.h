@@ -105,9 +105,9 @@ class MovieShelf {
   // Whether a plan for this is made by reading the movie to its end: its index is neither known nor
   // kept, or there may be no script of the text that is to be drawn. Looks at it, reads nothing.
   bool ReadsWhole(const std::string& path, const TargetRequest& request);
-  // Whether the index of a movie with its first sound is on disk, so that no start of the server
-  // reads the movie again. Looks at it, reads nothing.
-  bool Keeps(const std::string& path);
+  // Whether the index of a movie of Library::List, with its first sound, is on disk, so that no
+  // start of the server reads the movie again. Reads nothing.
+  [[nodiscard]] bool Keeps(const Library::Entry& listed) const;
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
                       const RequestParams& params, const std::stop_token& stop);
@@ -159,6 +159,7 @@ class MovieShelf {
                                                 const std::stop_token& stop) const;
   Result<Opened> Open(const std::string& path) const;  // the movie alone
   void LookBeside(const std::string& path, Opened& opened);
+  void AddTexts(const std::vector<std::string>& paths, Opened& opened) const;
   std::vector<std::string> SubtitlesOf(const std::string& path);
   std::optional<Shelved> KnownAs(const std::string& key);
   static std::string LastingIdentity(const Opened& opened);

@@ -98,7 +98,7 @@ class SegmentService {
   // request, of which anything would be counted.
   PartTicket OpenAhead(const std::string& path, PartCallback done);
   // As MovieShelf::Keeps.
-  bool KeepsIndex(const std::string& path) { return shelf_.Keeps(path); }
+  [[nodiscard]] bool KeepsIndex(const Library::Entry& listed) const { return shelf_.Keeps(listed); }
   // As MovieShelf::Forget.
   void Forget(const std::string& path) { shelf_.Forget(path); }
   void Cancel(PartTicket ticket);

@@ -30,6 +30,10 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kCacheBytes = 1 << 24;
 constexpr auto kSoon = std::chrono::milliseconds(20);
 
+std::string Cue(const std::string& text) {
+  return "1\n00:00:01,000 --> 00:00:02,500\n" + text + "\n\n";
+}
+
 class IndexAheadTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -90,8 +94,8 @@ class IndexAheadTest : public testing::Test {
     SetAge(folder_ / "coming", age);
     fs::rename(folder_ / "coming", file);
   }
-  void AddBad(const std::string& name) {
-    std::ofstream(folder_ / "coming") << "no movie";
+  void AddText(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / "coming") << text;
     SetAge(folder_ / "coming", 1);
     fs::rename(folder_ / "coming", folder_ / "movies" / name);
   }
@@ -133,6 +137,8 @@ class IndexAheadTest : public testing::Test {
 
 TEST_F(IndexAheadTest, ReadsEachMovieOnceForAllTime) {
   Add("a.mp4");
+  AddText("a.en.srt", Cue("one"));
+  AddText("a.de.srt", Cue("eins"));
   Add("b.ts", "open-gop-480p.ts");
   StartServer();
   StartAhead();
@@ -153,10 +159,13 @@ TEST_F(IndexAheadTest, ReadsEachMovieOnceForAllTime) {
   ASSERT_TRUE(AwaitRead(1));
   EXPECT_TRUE(Await([&] { return ahead_->stats().waiting == 0; }));
   EXPECT_EQ(reading_.reads(), 4) << "only d.mp4 had to be";
+  AddText("a.en.srt", Cue("another"));
+  ASSERT_TRUE(AwaitRead(2)) << "with the other text";
+  EXPECT_EQ(reading_.reads(), 5);
 }
 
 TEST_F(IndexAheadTest, TriesBadFilesOnceUntilTheyChange) {
-  AddBad("bad.mp4");
+  AddText("bad.mp4", "no movie");
   Add("good.mp4");
   StartServer();
   StartAhead();
