@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -54,7 +55,9 @@ TEST(Reports, GoToAFileOrSayWhyNot) {
 }
 
 TEST(Reports, TakeThePlaceOfNothing) {
-  const std::string folder = ::testing::TempDir();
+  std::string made = ::testing::TempDir() + "gopmill_reports_XXXXXX";
+  ASSERT_NE(mkdtemp(made.data()), nullptr);
+  const std::string folder = made + "/";
   const std::string there = folder + "gopmill_source.mp4";
   std::ofstream(there) << "a movie";
   const auto refused = [](const std::vector<ReportFile>& files, std::vector<std::string> taken) {
@@ -64,14 +67,13 @@ TEST(Reports, TakeThePlaceOfNothing) {
   EXPECT_EQ(refused({{"json", folder + "./gopmill_source.mp4"}}, {there}), "json");
   EXPECT_EQ(refused({{"json", folder + "new"}}, {folder + "./new"}), "json") << "not there yet";
   const std::string link = folder + "gopmill_link";
-  std::filesystem::remove(link);
   std::filesystem::create_symlink("gopmill_not_yet", link);
   EXPECT_EQ(refused({{"json", link}}, {folder + "gopmill_not_yet"}), "json");
   std::filesystem::remove(link);
   EXPECT_EQ(refused({{"json", folder + "new"}, {"csv", folder + "new"}}, {}), "csv");
   EXPECT_EQ(refused({{"json", "/nonexistent/new"}}, {}), "json");
   EXPECT_EQ(refused({{"json", "-"}, {"csv", ""}, {"html", folder + "b"}}, {"-", "", there}), "");
-  std::filesystem::remove(there);
+  std::filesystem::remove_all(made);
 }
 
 TEST(Reports, LieOutsideOfAFolder) {
