@@ -307,7 +307,7 @@ constexpr Setting kSettings[] = {
     {.pointer = "/segments/index_ahead",
      .flag = "--index-ahead",
      .accepted = "on or off",
-     .meaning = "Whether movies of the library are read, while nobody is served, before somebody "
+     .meaning = "Whether movies of the library are read, while none is played, before somebody "
                 "asks for them in segments, so that nobody waits for that",
      .text = [](ServerConfig& c) -> std::string& { return c.segments.index_ahead; },
      .choices = kOnOff},
