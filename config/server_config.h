@@ -80,7 +80,7 @@ struct ServerConfig {
   struct Live {
     bool operator==(const Live&) const = default;
     std::string second_publisher = "refuse";    // or replace: it takes the name over
-    std::string pull = "on-demand";             // or always: when `sources` are fetched
+    std::string pull = "on-demand";             // ParsePullSources
     std::string degradation = "on";             // or off: what a machine that does not keep up does
     std::int64_t reader_patience_seconds = 30;  // 1..86400 that readers wait for a publisher
     // Those that are there without a viewer: NAME?QUERY, with blanks between them.

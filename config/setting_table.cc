@@ -13,7 +13,6 @@ constexpr std::int64_t kKiBytes = 1024;
 constexpr std::int64_t kMiBytes = 1024 * kKiBytes;
 constexpr std::int64_t kGiBytes = 1024 * kMiBytes;
 
-constexpr std::string_view kPull[] = {"on-demand", "always"};
 constexpr std::string_view kOnOff[] = {"on", "off"};
 constexpr std::string_view kSecondPublisher[] = {"refuse", "replace"};
 constexpr std::string_view kLogFormats[] = {"text", "json"};
@@ -245,10 +244,10 @@ constexpr Setting kSettings[] = {
      .secret = true},
     {.pointer = "/live/pull",
      .flag = "--pull",
-     .accepted = "on-demand or always",
-     .meaning = "When sources are fetched: while somebody reads them, or always",
-     .text = [](ServerConfig& c) -> std::string& { return c.live.pull; },
-     .choices = kPull},
+     .accepted = "on-demand, always, or names of sources with commas",
+     .meaning =
+         "When sources are fetched: while somebody reads them, always, or always those named",
+     .text = [](ServerConfig& c) -> std::string& { return c.live.pull; }},
     {.pointer = "/live/second_publisher",
      .flag = "--second-publisher",
      .accepted = "refuse or replace",

@@ -60,12 +60,11 @@ Status CheckPresentations(const ServerConfig& config, const std::vector<PullSour
     const std::string text = TextOfStanding(one);
     GOPMILL_RETURN_IF_ERROR(CheckClassIsThere(
         config, one.segments.target.service_class.value_or(""), "live.presentations", text));
-    const bool on_demand = config.live.pull != "always" &&
-                           std::ranges::find(pulled, one.source, &PullSource::name) != pulled.end();
-    if (!on_demand) continue;
+    const auto source = std::ranges::find(pulled, one.source, &PullSource::name);
+    if (source == pulled.end() || source->always) continue;
     return InvalidArgument("live.presentations",
                            "The source of " + text + " is fetched only while somebody reads it.",
-                           "names that are not in sources; those too with live.pull always");
+                           "names that are not in sources, or that live.pull has always fetched");
   }
   return OkStatus();
 }
@@ -96,7 +95,7 @@ Status CheckSettings(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("rtsp.address", config.rtsp.address));
   GOPMILL_ASSIGN_OR_RETURN(const Users users, Users::Parse(config.auth.users));
   GOPMILL_RETURN_IF_ERROR(CheckUserClasses(config, users));
-  GOPMILL_ASSIGN_OR_RETURN(const auto pulled, ParsePullSources(config.sources));
+  GOPMILL_ASSIGN_OR_RETURN(const auto pulled, ParsePullSources(config.sources, config.live.pull));
   GOPMILL_RETURN_IF_ERROR(CheckPresentations(config, pulled));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kSrt, config)));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config)));

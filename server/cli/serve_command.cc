@@ -108,9 +108,8 @@ Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, const 
 // What fetches the sources from elsewhere, or null if there are none.
 Result<std::unique_ptr<RtspPuller>> StartPuller(const ServerConfig& config, Service& service) {
   PullOptions options;
-  GOPMILL_ASSIGN_OR_RETURN(options.sources, ParsePullSources(config.sources));
+  GOPMILL_ASSIGN_OR_RETURN(options.sources, ParsePullSources(config.sources, config.live.pull));
   if (options.sources.empty()) return std::unique_ptr<RtspPuller>();
-  options.always = config.live.pull == "always";
   options.silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds);
   return RtspPuller::Start(options, service);
 }

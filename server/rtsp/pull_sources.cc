@@ -90,9 +90,26 @@ Result<PullSource> ParseOne(std::string_view text, std::size_t number) {
   return source;
 }
 
+Status SetAlways(std::string_view pull, std::vector<PullSource>& sources) {
+  if (pull == "on-demand") return OkStatus();
+  if (pull == "always") {
+    for (PullSource& source : sources) source.always = true;
+    return OkStatus();
+  }
+  for (const std::string_view part : Split(pull, ',')) {
+    const auto named = std::ranges::find(sources, Trim(part), &PullSource::name);
+    if (named == sources.end()) {
+      return InvalidArgument("live.pull", "No source is called '" + std::string(Trim(part)) + "'.",
+                             "on-demand, always, or names of sources with commas");
+    }
+    named->always = true;
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
-Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
+Result<std::vector<PullSource>> ParsePullSources(std::string_view text, std::string_view pull) {
   std::vector<PullSource> sources;
   for (const std::string_view one : Words(text)) {
     GOPMILL_ASSIGN_OR_RETURN(PullSource source, ParseOne(one, sources.size() + 1));
@@ -101,6 +118,7 @@ Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
     }
     sources.push_back(std::move(source));
   }
+  GOPMILL_RETURN_IF_ERROR(SetAlways(pull, sources));
   return sources;
 }
 

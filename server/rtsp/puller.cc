@@ -59,7 +59,7 @@ class RtspPuller::Impl {
   }
 
   void Step(Pull& pull, TimePoint now) {
-    if (options_.always || service_.LiveWanted(pull.source.name)) {
+    if (pull.source.always || service_.LiveWanted(pull.source.name)) {
       pull.wanted_until = now + kLinger;
     }
     const bool wanted = now < pull.wanted_until;

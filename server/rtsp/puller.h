@@ -20,7 +20,6 @@ namespace gopmill {
 
 struct PullOptions {
   std::vector<PullSource> sources;
-  bool always = false;  // not only while there are readers
   // A peer that sends nothing for this long is given up.
   Duration silence = std::chrono::seconds(10);
 };

@@ -98,9 +98,10 @@ def dead_peers_cost_nothing(server):
 
 
 def always_means_without_readers(folder, peer):
-    with Server(folder, "--source", f"cam={peer.url('a.mkv')}", "--pull", "always") as server:
+    with Server(folder, "--source", f"cam={peer.url('a.mkv')}", "--source", f"door={peer.url('a.mkv')}", "--pull", "cam") as server:
         wait_until(lambda: server.live("cam")["publishing"] and server.live("cam")["counts"]["packets"] > 20, 20,
                    "a source that is always fetched")
+        check(server.live("door")["pull"] == "idle", f"the one that is not: {server.live('door')}")
     bad = subprocess.run([PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", "--source",
                           "cam=http://127.0.0.1/x"], capture_output=True, text=True, timeout=20, check=False)
     check(bad.returncode != 0 and "rtsp://" in bad.stderr, f"a source that is no RTSP: {bad.stderr[:200]}")

@@ -19,6 +19,28 @@ TEST(PullSources, AreNamesAndUrls) {
   EXPECT_EQ((*sources)[0].url, "rtsp://h/a?b=c,d");
   EXPECT_EQ((*sources)[1].url, "rtspu://u:p@h:1/x");
   EXPECT_TRUE(ParsePullSources("  ")->empty());
+  EXPECT_FALSE(sources->front().always);
+}
+
+TEST(PullSources, OneAllOrNoneAreFetchedAlways) {
+  const char* const text = "cam=rtsp://h/a lobby=rtsp://h/b door=rtsp://h/c";
+  const auto always = [&](const char* pull) {
+    const auto sources = ParsePullSources(text, pull);
+    std::string names;
+    for (const PullSource& source : *sources) {
+      if (source.always) names += source.name + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(always("on-demand"), "");
+  EXPECT_EQ(always("always"), "cam lobby door ");
+  EXPECT_EQ(always("door"), "door ");
+  EXPECT_EQ(always("lobby, cam"), "cam lobby ");
+  for (const char* bad : {"", "gate", "cam,", "cam lobby", "cam,,door"}) {
+    const auto refused = ParsePullSources(text, bad);
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_EQ(refused.error().parameter, "live.pull");
+  }
 }
 
 TEST(PullSources, WrongOnesAreRefused) {
