@@ -28,7 +28,7 @@ constexpr int kPollMilliseconds = 100;
 
 // FFmpeg tells of a port that is taken when it listens, which is too late for whoever starts a
 // server: it is tried here.
-Status CheckPort(const PushAddress& address) {
+Result<UniqueFd> BindPort(const PushAddress& address) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   hints.ai_socktype = address.protocol == PushProtocol::kSrt ? SOCK_DGRAM : SOCK_STREAM;
@@ -39,10 +39,10 @@ Status CheckPort(const PushAddress& address) {
                  .message = PushUrl(address) + " is no address of this machine."};
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  const UniqueFd fd(socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, 0));
+  UniqueFd fd(socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, 0));
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0) return OkStatus();
+  if (bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0) return fd;
   return Error{
       .code = Code::kUnavailable,
       .message = PushUrl(address) + " cannot be listened on: " + std::strerror(errno) + "."};
@@ -88,8 +88,15 @@ Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, S
                  .accepted = "0"};
   }
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(options));
-  GOPMILL_RETURN_IF_ERROR(CheckPort(options.address));
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd bound, BindPort(options.address));
   std::unique_ptr<PushListener> listener(new PushListener(std::move(options), service));
+  if (listener->heard_.protocol == PushProtocol::kRtmp) {
+    GOPMILL_ASSIGN_OR_RETURN(listener->gate_,
+                             RtmpGate::Open(std::move(bound), listener->options_.name));
+    listener->heard_.address = "127.0.0.1";
+    listener->heard_.port = listener->gate_->port();
+  }
+  bound = UniqueFd();
   GOPMILL_ASSIGN_OR_RETURN(
       listener->thread_,
       StartThread([raw = listener.get()](const std::stop_token& stop) { raw->Run(stop); }));
@@ -97,13 +104,13 @@ Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, S
 }
 
 PushListener::PushListener(PushOptions options, Service& service)
-    : options_(std::move(options)), service_(service) {}
+    : options_(std::move(options)), heard_(options_.address), service_(service) {}
 
 PushListener::~PushListener() = default;
 
 void PushListener::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    auto client = PushClient::Accept(options_.address, options_.silence, stop);
+    auto client = PushClient::Accept(heard_, options_.silence, stop);
     const Status served = client.ok() ? Publish(**client, stop) : Status(client.error());
     if (served.ok() || served.error().code == Code::kDeadlineExceeded || stop.stop_requested()) {
       continue;

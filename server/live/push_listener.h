@@ -16,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "media/push_client.h"
 #include "server/api/service.h"
+#include "server/live/rtmp_gate.h"
 
 namespace gopmill {
 
@@ -42,6 +43,8 @@ class PushListener {
   Status Publish(PushClient& client, const std::stop_token& stop);
 
   const PushOptions options_;
+  PushAddress heard_;               // where FFmpeg listens: the port itself, or behind its gate
+  std::unique_ptr<RtmpGate> gate_;  // of RTMP
   LogLimit log_limit_{std::chrono::seconds(10)};  // of the same words
   std::string told_;                              // last; of the listener's thread
   Service& service_;

@@ -127,6 +127,27 @@ def one_who_says_nothing_is_left(server, url, movie):
     end(publisher(server, "rtmp", url, movie, "rtmp"))
 
 
+def one_who_ends_no_message_is_cut_off(server, url, movie):
+    """A megabyte of each of many messages, on a chunk stream each, none of which ever ends: FFmpeg would keep them all."""
+    port, mebi = int(url.rsplit(":", 1)[1].split("/")[0]), 1 << 20
+    before, sent = server.resident_kib(), 0
+    with connect(port) as client:
+        client.settimeout(20)
+        client.sendall(b"\x03" + bytes(1536))
+        greeting = b""
+        while len(greeting) < 1 + 2 * 1536:
+            greeting += client.recv(65536)
+        client.sendall(bytes(1536) + b"\x02" + bytes(3) + (4).to_bytes(3, "big") + b"\x01" + bytes(4) + mebi.to_bytes(4, "big"))
+        with contextlib.suppress(ConnectionError):
+            for number in range(3, 60):
+                client.sendall(bytes([number]) + bytes(3) + (2 * mebi).to_bytes(3, "big") + b"\x09" + bytes(4) + bytes(mebi))
+                sent += 1
+    check(sent < 40, f"{sent} MiB of messages that do not end were taken")
+    check(server.resident_kib() - before < 80 * 1024, f"they cost {(server.resident_kib() - before) / 1024:.0f} MiB")
+    wait_until(lambda: any("a client of RTMP is cut off" in line for line in server.log), 10, "the log says why")
+    end(publisher(server, "rtmp", url, movie, "rtmp"))
+
+
 def one_whose_name_is_taken_is_told_of_seldom(server, url, movie):
     """An encoder that comes again at once would fill the log with what its first line said."""
     wait_until(lambda: not server.live("rtmp")["publishing"], 15, "the client before is still there")
@@ -194,7 +215,7 @@ def main():
             for protocol, url in urls.items():
                 run_all([arrives_whole, survives_a_client_that_is_cut, one_client_at_a_time,
                          garbage_takes_nothing_for_long], protocol, server, url, movie)
-            run_all([one_who_says_nothing_is_left], server, urls["rtmp"], movie)
+            run_all([one_who_says_nothing_is_left, one_who_ends_no_message_is_cut_off], server, urls["rtmp"], movie)
             run_all([the_log_tells_who_came_and_went], server)
             run_all([one_whose_name_is_taken_is_told_of_seldom], server, urls["rtmp"], movie)
             run_all([a_passphrase_is_needed], folder, movie)
