@@ -224,7 +224,8 @@ LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::s
   const PartTrack kind = ask.name.track;
   if (ask.wait_segment && !view.ended) {
     LiveAsk waits = ask;
-    const bool parts = kind == PartTrack::kVideo || kind == PartTrack::kAudio;
+    const bool media = kind == PartTrack::kVideo || kind == PartTrack::kAudio;
+    const bool parts = setup_.terms.in_parts() && media;
     if (!parts) waits.wait_part.reset();  // they come with the whole segment
     const auto reached = Reached(track, waits);
     if (!reached.ok()) return reached.error();

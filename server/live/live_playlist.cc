@@ -14,7 +14,8 @@
 namespace gopmill {
 namespace {
 
-constexpr int kVersion = 9;
+// With delta updates; for players that know transport streams alone, with key frames by themselves.
+constexpr int kVersion = 9, kTsVersion = 4;
 constexpr const char* kKeyName = "i0";
 constexpr const char* kThumbnailName = "t0";
 
@@ -33,6 +34,7 @@ struct PartTags {
 };
 
 PartTags TagsOfParts(const LiveTerms& terms, const LiveTrack& track) {
+  if (!terms.in_parts()) return {};
   const double part = std::max(terms.part.ToDouble(), track.longest_part());
   // Not less than so many parts for who reads both numbers as they are written.
   const double hold_back = terms.hold_back_parts * part + 0.001;
@@ -40,14 +42,17 @@ PartTags TagsOfParts(const LiveTerms& terms, const LiveTrack& track) {
           .line = fmt::format("#EXT-X-PART-INF:PART-TARGET={:.5f}\n", part)};
 }
 
-std::string Header(const LiveView& view, const LiveTrack& track, const PartTags& parts) {
+// `skipped`: segments that a delta update leaves out.
+std::string Header(const LiveView& view, const LiveTrack& track, const PartTags& parts,
+                   std::int64_t skipped) {
   const int target = view.terms.window.target_seconds;
   const auto first = FirstListed(track);
   return fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n"
       "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL={},HOLD-BACK={}{}\n{}"
       "#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n",
-      kVersion, target, kSkipTargets * target, 3 * target, parts.control, parts.line, first->number,
+      view.terms.in_parts() || skipped > 0 ? kVersion : kTsVersion, target, kSkipTargets * target,
+      3 * target, parts.control, parts.line, first->number,
       first->period - (first->discontinuity ? 1 : 0));
 }
 
@@ -67,10 +72,12 @@ void AddTime(const LiveSegment& segment, std::string& text) {
   text += "#EXT-X-PROGRAM-DATE-TIME:" + UtcMillis(segment.wall) + "\n";
 }
 
+std::string_view SuffixOf(const LiveTerms& terms) { return terms.in_parts() ? "m4s" : "ts"; }
+
 // What a playlist lists: "v0", and how its segments' names end.
 struct Listed {
   std::string name;
-  std::string_view suffix = "m4s";
+  std::string_view suffix;
   ThumbnailSize tile = {};
   [[nodiscard]] bool pictures() const { return suffix == "jpg"; }
 };
@@ -102,14 +109,16 @@ void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment&
   if (!segment.complete && segment.parts.empty()) return;
   const std::string& query = view.terms.query;
   AddTime(segment, text);
-  const std::size_t parts = track.parts_listed(segment) ? segment.parts.size() : 0;
+  const bool in_parts = view.terms.in_parts() && track.parts_listed(segment);
+  const std::size_t parts = in_parts ? segment.parts.size() : 0;
   for (std::size_t n = 0; n < parts; ++n) {
     const LivePart& part = segment.parts[n];
     text += fmt::format("#EXT-X-PART:DURATION={:.5f},URI=\"{}-{}.{}.m4s{}\"{}\n",
                         track.Seconds(part.ticks), name, segment.number, n, query,
                         part.independent ? ",INDEPENDENT=YES" : "");
   }
-  if (segment.complete) AddWhole(view, track, segment, segment.whole != nullptr, {name}, text);
+  if (!segment.complete) return;
+  AddWhole(view, track, segment, segment.whole != nullptr, {name, SuffixOf(view.terms)}, text);
 }
 
 std::string Skip(std::int64_t skipped) {
@@ -117,6 +126,7 @@ std::string Skip(std::int64_t skipped) {
 }
 
 std::string MapAndSkip(const LiveView& view, const std::string& name, std::int64_t skipped) {
+  if (!view.terms.in_parts()) return Skip(skipped);
   return fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query) + Skip(skipped);
 }
 
@@ -155,6 +165,7 @@ LoudestSound LoudestOf(const LiveView& view) {
 
 // The part that comes next, and how far the other renditions are.
 std::string Ahead(const LiveView& view, std::size_t index) {
+  if (!view.terms.in_parts()) return {};
   const LiveTrack& track = view.tracks[index];
   std::string text =
       fmt::format("#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"{}-{}.{}.m4s{}\"\n", TrackName(view, index),
@@ -214,8 +225,8 @@ TilesRow TilesRowOf(const LiveView& view) {
 }
 
 std::string LiveMasterPlaylist(const LiveView& view) {
-  std::string text =
-      fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n", kVersion);
+  std::string text = fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
+                                 view.terms.in_parts() ? kVersion : kTsVersion);
   std::vector<SoundRow> sounds;
   for (std::size_t i = 0; i < view.terms.sounds.size(); ++i) sounds.push_back(SoundRowOf(view, i));
   text += SoundMedia(sounds) + SubtitleMedia(view.terms.texts, view.terms.query) +
@@ -234,7 +245,7 @@ std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delt
   const LiveTrack& track = view.tracks[index];
   const std::string name = TrackName(view, index);
   std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  std::string text = Header(view, track, TagsOfParts(view.terms, track)) +
+  std::string text = Header(view, track, TagsOfParts(view.terms, track), skipped) +
                      "#EXT-X-INDEPENDENT-SEGMENTS\n" + MapAndSkip(view, name, skipped);
   for (const LiveSegment& segment : track.segments()) {
     if (!track.listed(segment) || skipped-- > 0) continue;
@@ -246,15 +257,16 @@ std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delt
 std::string LiveKeyPlaylist(const LiveView& view, bool delta) {
   const LiveTrack& track = view.tracks[view.terms.key_rendition];
   const std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  return Header(view, track, {}) + "#EXT-X-I-FRAMES-ONLY\n" + MapAndSkip(view, kKeyName, skipped) +
-         WholeSegments(view, track, skipped, {kKeyName},
+  return Header(view, track, {}, skipped) + "#EXT-X-I-FRAMES-ONLY\n" +
+         MapAndSkip(view, kKeyName, skipped) +
+         WholeSegments(view, track, skipped, {kKeyName, SuffixOf(view.terms)},
                        [](const LiveSegment& segment) { return segment.key.bytes != nullptr; });
 }
 
 std::string LiveThumbnailPlaylist(const LiveView& view, bool delta) {
   const LiveTrack& track = view.tracks[view.terms.key_rendition];
   const std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  return Header(view, track, {}) + "#EXT-X-IMAGES-ONLY\n" + Skip(skipped) +
+  return Header(view, track, {}, skipped) + "#EXT-X-IMAGES-ONLY\n" + Skip(skipped) +
          WholeSegments(view, track, skipped, {kThumbnailName, "jpg", view.terms.thumbnail},
                        [](const LiveSegment& segment) { return segment.key.packet != nullptr; });
 }
@@ -262,7 +274,7 @@ std::string LiveThumbnailPlaylist(const LiveView& view, bool delta) {
 std::string LiveTextPlaylist(const LiveView& view, std::size_t text, bool delta) {
   const LiveTrack& track = view.tracks.front();
   const std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  return Header(view, track, {}) + Skip(skipped) +
+  return Header(view, track, {}, skipped) + Skip(skipped) +
          WholeSegments(view, track, skipped, {fmt::format("s{}", text), "vtt"},
                        [](const LiveSegment&) { return true; });
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The texts of a live presentation: HLS with low latency (RFC 8216, draft-pantos-hls-rfc8216bis)
-// and the dynamic DASH manifest (ISO/IEC 23009-1, DASH-IF's rules for live services). Pure.
+// and the dynamic DASH manifest (ISO/IEC 23009-1, DASH-IF's rules for live services). HLS of
+// transport streams has whole segments alone, for players that know no others. Pure.
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -34,7 +35,8 @@ struct LiveTerms {
   std::string version;  // of the presentation, in all names inside its playlists
   std::string query;    // of every name inside a playlist, "?..."
   LiveWindow window;
-  Rational part;                  // the longest part, seconds, but LiveTrack::longest_part
+  Container container = Container::kMp4;  // or kTs: segments without parts, for HLS alone
+  Rational part;                          // the longest part, seconds, but LiveTrack::longest_part
   int hold_back_parts = 3;        // how far players with low latency stay behind the newest part
   std::vector<Target> targets;    // one for each video rendition
   std::size_t key_rendition = 0;  // the one whose key frames are also listed alone
@@ -43,6 +45,8 @@ struct LiveTerms {
   std::vector<SubtitleRendition> texts = {};
   double segment_seconds = 2;
   CaptionsState captions = CaptionsState::kUnknown;
+
+  [[nodiscard]] bool in_parts() const { return container == Container::kMp4; }
 };
 
 // A stretch of media between two discontinuities: a period of DASH.

@@ -57,7 +57,7 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
 
 LivePresentation::LivePresentation(LiveSetup setup)
     : setup_(std::move(setup)),
-      texts_(setup_.terms.texts.size()),
+      texts_(setup_.terms.texts.size(), setup_.terms.container),
       streams_left_(setup_.terms.targets.size()) {
   const std::size_t tracks = setup_.terms.targets.size() + setup_.terms.sounds.size();
   for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
@@ -77,10 +77,11 @@ void LivePresentation::Rate(std::size_t index, SegmentTrack& track, const CodedT
   const bool video = coded.kind == TrackKind::kVideo;
   const std::size_t videos = setup_.terms.targets.size();
   const Target& target = setup_.terms.targets[video ? index : 0];
-  const double parts = 1 / setup_.terms.part.ToDouble();
+  const LiveTerms& terms = setup_.terms;
+  const double parts = 1 / (terms.in_parts() ? terms.part.ToDouble() : terms.segment_seconds);
   const double packets = video ? coded.frame_rate.ToDouble()
                                : coded.sample_rate / 960.0;  // the shortest that encoders make
-  const ContainerLoad load{Container::kMp4, packets, parts};
+  const ContainerLoad load{setup_.terms.container, packets, parts};
   const auto mean = static_cast<double>(!video               ? target.sound(index - videos).abitrate
                                         : target.bitrate > 0 ? target.bitrate
                                                              : target.maxrate);

@@ -38,13 +38,28 @@ Status CheckIsLive(const LiveAsk& ask) {
                  .parameter = "path",
                  .accepted = "s0.m3u8"};
   }
-  if (ask.name.kind == PartKind::kSegment && ask.name.container != Container::kMp4) {
+  if (track == PartTrack::kTimedText && ask.name.container != Container::kMp4) {
     return Error{.code = Code::kNotFound,
-                 .message = "Live segments are CMAF.",
+                 .message = "Transport streams have text as WebVTT.",
                  .parameter = "path",
-                 .accepted = "v0-17.m4s"};
+                 .accepted = "s0-17.vtt, x0-17.m4s"};
   }
   return OkStatus();
+}
+
+// Whether what is asked for is there in the container of the presentation.
+Status CheckContainer(const LiveAsk& ask, Container container) {
+  const bool ts = container == Container::kTs;
+  if (ts && ask.name.kind == PartKind::kManifest) {
+    return InvalidArgument("container", "DASH players take CMAF segments only.", "mp4");
+  }
+  const bool file = ask.name.kind == PartKind::kInit || ask.name.kind == PartKind::kSegment;
+  if (!file || !IsMedia(ask.name.track) || ask.name.container == container) return OkStatus();
+  return Error{.code = Code::kNotFound,
+               .message = ts ? "This presentation has whole segments of MPEG-TS alone."
+                             : "The segments of this presentation are CMAF.",
+               .parameter = "path",
+               .accepted = ts ? "v0-17.ts" : "v0-17.m4s, or container=ts"};
 }
 
 // "v0-17.3.m4s" is part 3 of v0-17.m4s.
@@ -80,9 +95,6 @@ Status SetDirective(const std::string& name, const std::string& value, LiveAsk& 
 
 Status CheckLive(const SegmentRequest& request) {
   const TargetRequest& target = request.target;
-  if (target.container && *target.container != Container::kMp4) {
-    return InvalidArgument("container", "Live segments are CMAF.", "mp4");
-  }
   if (target.start || target.duration) {
     return InvalidArgument(target.start ? "start" : "duration",
                            "A live source begins and ends by itself.", "no start and no duration");
@@ -133,6 +145,8 @@ Result<LiveRequest> ParseLiveRequest(const PartRequest& request, const SegmentDe
   short_enough.segment_seconds = std::min(defaults.segment_seconds, kMaxLiveSegmentSeconds);
   GOPMILL_ASSIGN_OR_RETURN(live.segments, ParseSegmentParams(live.shared, short_enough));
   GOPMILL_RETURN_IF_ERROR(CheckLive(live.segments));
+  GOPMILL_RETURN_IF_ERROR(
+      CheckContainer(live.ask, live.segments.target.container.value_or(Container::kMp4)));
   live.ask.versioned = !live.segments.version.empty();
   std::erase_if(live.shared, [](const auto& param) { return param.first == "version"; });
   live.key = live.source + QueryFor(live.shared, "");

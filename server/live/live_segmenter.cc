@@ -107,7 +107,7 @@ Status LiveSegmenter::WriteVideo(av::Packet packet) {
   }
   ++end_frame_;
   Add(video_, std::move(packet));
-  return video_.ticks == cut_.part_frames ? CutPart(video_) : OkStatus();
+  return in_parts() && video_.ticks == cut_.part_frames ? CutPart(video_) : OkStatus();
 }
 
 // Of a publisher whose pictures stop while its sound goes on: nobody hears it without them, and if
@@ -190,7 +190,7 @@ Status LiveSegmenter::ReleaseSound(LiveCutter& sound, std::int64_t end_frame) {
     if (pts < -sound.track.lead) continue;  // before the first picture
     taken->pts = pts;
     taken->dts -= origin;
-    if (sound.ticks > 0 && sound.ticks + taken->duration > part) {
+    if (in_parts() && sound.ticks > 0 && sound.ticks + taken->duration > part) {
       GOPMILL_RETURN_IF_ERROR(CutPart(sound));
     }
     if (!sound.open) Begin(sound, pts);
@@ -217,12 +217,22 @@ Result<LivePart> LiveSegmenter::MakePart(LiveCutter& cutter) {
                 .ticks = std::exchange(cutter.ticks, 0),
                 .independent = std::exchange(cutter.independent, false)};
   GOPMILL_ASSIGN_OR_RETURN(
-      std::string bytes,
-      MakeChunk(cutter.track.mux, cutter.track.lead, cutter.chunks++,
-                std::exchange(cutter.first, false), std::exchange(cutter.pending, {})));
+      std::string bytes, Contain(cutter.track, cutter.chunks++, std::exchange(cutter.first, false),
+                                 std::exchange(cutter.pending, {})));
+  if (!in_parts()) {
+    cutter.counters.GoOn({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()});
+  }
   cutter.bytes += static_cast<std::int64_t>(bytes.size());
   part.bytes = std::make_shared<const std::string>(std::move(bytes));
   return part;
+}
+
+// What a stream in MP4 says once, in front, FFmpeg's muxer of transport streams says with each IDR.
+Result<std::string> LiveSegmenter::Contain(const SegmentTrack& track, std::int64_t sequence,
+                                           bool first, std::vector<av::Packet> packets) const {
+  return in_parts()
+             ? MakeChunk(track.mux, track.lead, sequence, first, std::move(packets))
+             : MakeSegment(cut_.container, track.mux, track.lead, sequence, std::move(packets));
 }
 
 // `start` in ticks of the track. The segment of the sound begins with its first packet.
@@ -278,8 +288,8 @@ Result<LiveKey> LiveSegmenter::MakeKey() {
   std::vector<av::Packet> alone;
   alone.push_back(av::Ref(*key_));
   alone.front()->duration = end_frame_ - begin_frame_;
-  GOPMILL_ASSIGN_OR_RETURN(std::string bytes, MakeChunk(video_.track.mux, video_.track.lead,
-                                                        segment_.number, true, std::move(alone)));
+  GOPMILL_ASSIGN_OR_RETURN(std::string bytes,
+                           Contain(video_.track, segment_.number, true, std::move(alone)));
   return LiveKey{.bytes = std::make_shared<const std::string>(std::move(bytes)),
                  .packet = std::make_shared<const av::Packet>(std::move(key_))};
 }

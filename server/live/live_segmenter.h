@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a live stream's way out that makes segments: it cuts the coded packets into CMAF
-// segments and those into parts, each handed on as soon as its last packet is there.
+// segments and those into parts, each handed on as soon as its last packet is there; or into MPEG
+// transport streams, each in one part.
 //
 // A segment ends with a GOP, so that the next begins with a key frame: with the one that makes it
 // long enough, or with the last one before the source broke off. Sound is cut at the same times;
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "media/muxer.h"
+#include "media/ts_counters.h"
 #include "server/live/live_track.h"
 
 namespace gopmill {
@@ -40,6 +42,7 @@ class LiveTrackSink {
 };
 
 struct LiveCut {
+  Container container = Container::kMp4;  // or kTs: no parts of a segment
   std::int64_t part_frames = 6;      // pictures of a part; one of sound is no longer, or one packet
   std::int64_t segment_frames = 54;  // a segment ends with the first GOP that makes it so long
   std::int64_t longest_frames = 66;  // that a segment has at most; sound later than that is over
@@ -74,6 +77,7 @@ struct LiveCutter {
   bool open = false;                // a segment has been begun
   bool first = true;                // no part of it has been cut
   std::int64_t chunks = 0, packets = 0, bytes = 0;
+  TsCounters counters;             // of transport streams
   std::deque<av::Packet> waiting;  // sound: for the pictures next to it
 };
 
@@ -104,8 +108,11 @@ class LiveSegmenter final : public PacketOutput {
   void SkipPause(LiveCutter& sound);
   Status ReleaseSound(LiveCutter& sound, std::int64_t end_frame);
   void Add(LiveCutter& cutter, av::Packet packet);
+  [[nodiscard]] bool in_parts() const { return cut_.container == Container::kMp4; }
   Status CutPart(LiveCutter& cutter);
   Result<LivePart> MakePart(LiveCutter& cutter);
+  Result<std::string> Contain(const SegmentTrack& track, std::int64_t sequence, bool first,
+                              std::vector<av::Packet> packets) const;
   void Begin(LiveCutter& cutter, std::int64_t start);
   Status Close(std::int64_t end_frame);
   Status CloseTrack(LiveCutter& cutter);

@@ -238,6 +238,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request,
                           .fps = fps,
                           .source_fps = source.video.fps,
                           .low_delay = low_delay});
+  setup.terms.container = setup.cut.container = segments.target.container.value_or(Container::kMp4);
   setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
   setup.terms.hold_back_parts = low_delay ? kLeastHoldBack : kUnitParts + 2;
   setup.terms.segment_seconds = segments.segment_seconds;
@@ -246,6 +247,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request,
                         .target_seconds = TargetSecondsFor(setup.cut, fps, sample_rate)};
   for (const RenditionTarget& rendition : renditions) {
     wanted.streams.push_back(rendition.wanted);
+    // Of MP4 also for transport streams: one form of packets, and one size (WithHalfSize).
     wanted.streams.back().container = Container::kMp4;
     if (wanted.streams.size() > 1) LeaveSoundOut(wanted.streams.back());  // the first brings it
     setup.terms.targets.push_back(rendition.target);

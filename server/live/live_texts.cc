@@ -62,7 +62,8 @@ LiveText LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
   const auto shared = [](std::string text) {
     return std::make_shared<const std::string>(std::move(text));
   };
-  return {.vtt = shared(TextHead(0) + CuesBetween(shown, cut.zero_us, cut.begin_us, cut.end_us)),
+  return {.vtt = shared(TextHead(container_) +
+                        CuesBetween(shown, cut.zero_us, cut.begin_us, cut.end_us)),
           .ttml = shared(TimedTextDocument(shown, cut.zero_us, cut.begin_us, cut.end_us))};
 }
 

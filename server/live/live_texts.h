@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "media/subtitle_track.h"
+#include "media/target.h"
 #include "server/live/live_track.h"
 
 namespace gopmill {
@@ -40,7 +41,9 @@ struct LiveCue {
 
 class LiveTexts {
  public:
-  explicit LiveTexts(std::size_t tracks) : tracks_(tracks) {}
+  // `container`: of the segments that it is shown with, on whose clock it has to be.
+  explicit LiveTexts(std::size_t tracks, Container container = Container::kMp4)
+      : container_(container), tracks_(tracks) {}
 
   // `track` exists. False if the cue is beyond a limit above, and left out.
   bool Add(std::size_t track, LiveCue cue);
@@ -54,6 +57,7 @@ class LiveTexts {
   [[nodiscard]] static std::size_t SizeOf(const LiveCue& cue);
   LiveText CutTrack(Cues& cues, const LiveTextCut& cut);
 
+  const Container container_;
   std::vector<Cues> tracks_;
   std::size_t bytes_ = 0;
 };

@@ -25,8 +25,18 @@ std::size_t SizeOf(const LiveSegment& segment) {
   std::size_t bytes = segment.whole ? segment.whole->size() : 0;
   bytes += SizeOf(segment.key);
   if (segment.thumbnail && segment.thumbnail->ok()) bytes += segment.thumbnail->value()->size();
-  for (const LivePart& part : segment.parts) bytes += part.bytes->size();
+  for (const LivePart& part : segment.parts) {
+    if (part.bytes != segment.whole) bytes += part.bytes->size();
+  }
   return bytes + SizeOf(segment.texts);
+}
+
+// Of one part it is that part.
+std::shared_ptr<const std::string> WholeOf(const std::vector<LivePart>& parts) {
+  if (parts.size() == 1) return parts.front().bytes;
+  auto whole = std::make_shared<std::string>();
+  for (const LivePart& part : parts) whole->append(*part.bytes);
+  return whole;
 }
 
 }  // namespace
@@ -52,18 +62,13 @@ void LiveTrack::Add(LivePart part) {
 
 void LiveTrack::End(LiveKey key, std::vector<LiveText> texts) {
   LiveSegment& segment = segments_.back();
+  bytes_ -= SizeOf(segment);
   segment.complete = true;
-  bytes_ += SizeOf(key);
   segment.key = std::move(key);
-  bytes_ += SizeOf(texts);
   segment.texts = std::move(texts);
-  if (!segment.parts.empty()) {
-    auto whole = std::make_shared<std::string>();
-    for (const LivePart& part : segment.parts) whole->append(*part.bytes);
-    bytes_ += whole->size();
-    segment.whole = std::move(whole);
-    measured_bps_ = std::max(measured_bps_, NewestBps());
-  }
+  if (!segment.parts.empty()) segment.whole = WholeOf(segment.parts);
+  bytes_ += SizeOf(segment);
+  if (segment.whole) measured_bps_ = std::max(measured_bps_, NewestBps());
   DropOldParts();
   Trim();
 }

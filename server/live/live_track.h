@@ -30,7 +30,7 @@ struct LivePart {
 
 // The first picture of a segment alone, where LiveCut::keys asks for it.
 struct LiveKey {
-  std::shared_ptr<const std::string> bytes = {};  // a CMAF segment as long as the whole one
+  std::shared_ptr<const std::string> bytes = {};  // a segment as long as the whole one
   std::shared_ptr<const av::Packet> packet = {};  // as the encoder made it
 };
 

@@ -29,7 +29,8 @@ std::int64_t BorderMicros(const SegmentedMovie& movie, std::int64_t number) {
 
 }  // namespace
 
-std::string TextHead(std::int64_t ticks) {
+std::string TextHead(Container container) {
+  const std::int64_t ticks = container == Container::kTs ? kTsDelayTicks : 0;
   return fmt::format("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{},LOCAL:00:00:00.000\n", ticks);
 }
 
@@ -66,9 +67,8 @@ std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& t
 
 std::string SubtitleSegment(const SegmentedMovie& movie, std::size_t rendition,
                             std::int64_t number) {
-  const bool ts = movie.container == Container::kTs;
   const bool last = number + 1 == movie.segments.count();
-  return TextHead(ts ? kTsDelayTicks : 0) +
+  return TextHead(movie.container) +
          Cues(movie, rendition, BorderMicros(movie, number),
               last ? std::numeric_limits<std::int64_t>::max() : BorderMicros(movie, number + 1));
 }

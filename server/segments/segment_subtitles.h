@@ -21,8 +21,8 @@ namespace gopmill {
 // What playlists say of the tracks: names that differ, languages in their shortest form.
 std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& tracks);
 
-// What each segment begins with. `ticks`: of 90 kHz, by which the media lie behind their own zero.
-std::string TextHead(std::int64_t ticks);
+// What each segment begins with: where its zero lies in media segments of that container.
+std::string TextHead(Container container);
 // Those of `cues`, by start, that are seen between two times; these, and what is written, count
 // from `zero_us` of the cues' clock.
 std::string CuesBetween(std::span<const SubtitleCue> cues, std::int64_t zero_us,

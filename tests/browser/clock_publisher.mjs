@@ -30,9 +30,9 @@ function tone(from) {
   return samples;
 }
 
-// Publishes under `name` until stop() is called.
-export function publishClock(baseUrl, name) {
-  const epoch = Date.now();
+// Publishes under `name` until stop() is called. `begin`: what the first picture says.
+export function publishClock(baseUrl, name, begin = 0) {
+  const start = Date.now(), epoch = start - begin;
   const ffmpeg = spawn('ffmpeg', [
     '-v', 'error', '-probesize', '32', '-analyzeduration', '0', '-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s',
     `${width}x${height}`, '-r', String(fps), '-i', 'pipe:0', '-f', 's16le', '-ar', String(rate), '-ac', '1', '-i',
@@ -45,7 +45,7 @@ export function publishClock(baseUrl, name) {
   stream.pipe(request);
   let sent = 0;
   const timer = setInterval(() => {
-    for (const due = (Date.now() - epoch) * fps / 1000; sent < due; ++sent) {
+    for (const due = (Date.now() - start) * fps / 1000; sent < due; ++sent) {
       pictures.write(picture(Date.now() - epoch));
       sound.write(tone(sent * rate / fps));
     }

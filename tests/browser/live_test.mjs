@@ -2,7 +2,7 @@
 //
 // Plays a live source in Chromium against a running server:
 //   node live_test.mjs BASE_URL [MOST]
-// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, and DASH by dash.js, thumbnails and subtitles too: each must play on, and the picture, which tells the time, must
+// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, HLS of transport streams, and DASH by dash.js, thumbnails and subtitles too: each must play on, and the picture, which tells the time, must
 // not be older than MOST seconds (4) with low latency. Prints the ages. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
@@ -28,6 +28,24 @@ async function openPage(browser, library) {
   await page.addScriptTag({path: script(library)});
   await page.evaluate(() => { window.problems = []; });
   return page;
+}
+
+async function playHls(page, address, settings = {}) {
+  await page.evaluate(([url, options]) => {
+    const hls = window.hls = new Hls({lowLatencyMode: true, ...options});
+    hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) window.problems.push(data.details); });
+    hls.loadSource(url);
+    hls.attachMedia(document.querySelector('video'));
+    document.querySelector('video').play();
+  }, [address, settings]);
+}
+
+async function playDash(page, address) {
+  await page.evaluate((url) => {
+    const player = window.player = dashjs.MediaPlayer().create();
+    player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
+    player.initialize(document.querySelector('video'), url, true);
+  }, address);
 }
 
 // Lets it play for a while; ages of the picture in seconds, sorted.
@@ -59,13 +77,7 @@ async function lowLatencyHls(browser, epoch) {
     const text = await response.text().catch(() => '');  // of one that the page no longer waits for
     if (text.includes('#EXT-X-SKIP:')) ++deltas;
   });
-  await page.evaluate((url) => {
-    const hls = window.hls = new Hls({lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.5});
-    hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) window.problems.push(data.details); });
-    hls.loadSource(url);
-    hls.attachMedia(document.querySelector('video'));
-    document.querySelector('video').play();
-  }, `${baseUrl}/v1/hls/live/clock/master.m3u8?${query}`);
+  await playHls(page, `${baseUrl}/v1/hls/live/clock/master.m3u8?${query}`, {maxLiveSyncPlaybackRate: 1.5});
   judge('LL-HLS by hls.js', await ages(page, epoch, 5), most);
   const state = await page.evaluate(() => ({
     size: [document.querySelector('video').videoWidth, document.querySelector('video').videoHeight],
@@ -104,13 +116,22 @@ async function keyFrames(page, epoch) {
   assert.ok(Math.abs(age - expected) < 1.5, 'that is another segment\'s');
 }
 
+// Whole segments: three of them behind what is live, so up to five seconds and what the next one takes.
+async function transportStreams(browser, epoch) {
+  const page = await openPage(browser, '../../server/http/page/hls.min.js');
+  await playHls(page, `${baseUrl}/v1/hls/live/clock/master.m3u8?${query}&container=ts`);
+  judge('HLS of transport streams by hls.js', await ages(page, epoch, 3), 12);
+  const seen = await page.evaluate(() => {
+    const video = document.querySelector('video'), {fragments} = window.hls.latestLevelDetails;
+    return [video.videoWidth, video.videoHeight, new URL(fragments.at(-1).url).pathname.split('.').at(-1), window.problems.length];
+  });
+  assert.deepEqual(seen, [width, height, 'ts', 0]);
+  await page.context().close();
+}
+
 async function liveDash(browser, epoch) {
   const page = await openPage(browser, 'node_modules/dashjs/dist/modern/umd/dash.all.min.js');
-  await page.evaluate((url) => {
-    const player = window.player = dashjs.MediaPlayer().create();
-    player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
-    player.initialize(document.querySelector('video'), url, true);
-  }, `${baseUrl}/v1/dash/live/clock/manifest.mpd?${query}`);
+  await playDash(page, `${baseUrl}/v1/dash/live/clock/manifest.mpd?${query}`);
   judge('DASH by dash.js', await ages(page, epoch, 3), 12);
   await thumbnail(page, epoch);
   assert.deepEqual(await page.evaluate(() => window.problems), []);
@@ -137,15 +158,9 @@ async function thumbnail(page, epoch) {
 }
 
 // Each line once, though it lies across the border of two segments, and at its time: half a second behind a key picture.
-async function liveText(browser) {
+async function liveText(browser, container) {
   const page = await openPage(browser, '../../server/http/page/hls.min.js');
-  await page.evaluate((url) => {
-    const hls = window.hls = new Hls({lowLatencyMode: true});
-    hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) window.problems.push(data.details); });
-    hls.loadSource(url);
-    hls.attachMedia(document.querySelector('video'));
-    document.querySelector('video').play();
-  }, `${baseUrl}/v1/hls/live/talk/master.m3u8?${query}`);
+  await playHls(page, `${baseUrl}/v1/hls/live/talk/master.m3u8?${query}&container=${container}`);
   await page.waitForFunction(() => document.querySelector('video').currentTime > 0, null, {timeout: patience});
   await page.evaluate(() => { window.hls.subtitleTrack = 0; });
   const found = await page.waitForFunction(() => {
@@ -166,7 +181,7 @@ async function liveText(browser) {
     const behind = Math.min(...keys.map((key) => Math.abs((((start - key) % 1) + 1) % 1 - 0.5)));
     assert.ok(behind < 0.1 && Math.abs(end - start - 0.9) < 0.1, `${text} from ${start} to ${end}, key pictures at ${keys}`);
   }
-  console.log(`subtitles: hls.js has shown ${cues.length} lines, each at its time`);
+  console.log(`subtitles beside ${container}: hls.js has shown ${cues.length} lines, each at its time`);
   assert.deepEqual(await page.evaluate(() => window.problems), []);
   await page.context().close();
 }
@@ -213,11 +228,52 @@ async function liveDashText(browser) {
   await page.context().close();
 }
 
-async function isKnown(name) {
-  for (const end = Date.now() + patience; Date.now() < end;) {
-    const {live} = await (await fetch(`${baseUrl}/v1/live`)).json();
-    if (live.some((source) => source.name === name && source.source)) break;
+// Players that a publisher leaves and comes back to: each shows what the second one sends.
+async function playersGoOn(browser) {
+  const players = [
+    ['LL-HLS', '../../server/http/page/hls.min.js', (page) => playHls(page, `${baseUrl}/v1/hls/live/returns/master.m3u8?${query}`)],
+    ['HLS of transport streams', '../../server/http/page/hls.min.js',
+      (page) => playHls(page, `${baseUrl}/v1/hls/live/returns/master.m3u8?${query}&container=ts`)],
+    ['DASH', 'node_modules/dashjs/dist/modern/umd/dash.all.min.js',
+      (page) => playDash(page, `${baseUrl}/v1/dash/live/returns/manifest.mpd?${query}`)],
+  ];
+  const first = publishClock(baseUrl, 'returns');
+  await isKnown('returns');
+  const pages = await Promise.all(players.map(async ([, library, play]) => {
+    const page = await openPage(browser, library);
+    await play(page);
+    await page.waitForFunction(() => document.querySelector('video').currentTime > 1, null, {timeout: patience});
+    return page;
+  }));
+  first.stop();
+  await isGone('returns');
+  const begin = 500_000;  // which the first one never says
+  const second = publishClock(baseUrl, 'returns', begin);
+  const shows = async (page) => Date.now() - second.epoch - await page.evaluate(pictureAge, {epoch: second.epoch, width, height, bits});
+  try {
+    for (const [n, page] of pages.entries()) {
+      for (const end = Date.now() + patience; Date.now() < end && await shows(page) < begin + 2000;) await page.waitForTimeout(100);
+      assert.ok(await shows(page) >= begin + 2000, `${players[n][0]} does not go on`);
+      assert.deepEqual(await page.evaluate(() => window.problems), [], players[n][0]);
+      await page.context().close();
+    }
+    console.log('hls.js, by both containers, and dash.js go on with a publisher that has come back.');
+  } finally {
+    second.stop();
   }
+}
+
+async function liveSource(name) {
+  const {live} = await (await fetch(`${baseUrl}/v1/live`)).json();
+  return live.find((source) => source.name === name);
+}
+
+async function isKnown(name) {
+  for (const end = Date.now() + patience; Date.now() < end && !(await liveSource(name))?.source;) continue;
+}
+
+async function isGone(name) {
+  for (const end = Date.now() + patience; Date.now() < end && (await liveSource(name))?.publishing;) continue;
 }
 
 const publisher = publishClock(baseUrl, 'clock');
@@ -225,15 +281,18 @@ const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args
 try {
   await isKnown('clock');
   await lowLatencyHls(browser, publisher.epoch);
+  await transportStreams(browser, publisher.epoch);
   await liveDash(browser, publisher.epoch);
   const speaker = publishText(baseUrl, 'talk');
   await isKnown('talk');
   try {
-    await liveText(browser);
+    await liveText(browser, 'mp4');
+    await liveText(browser, 'ts');
     await liveDashText(browser);
   } finally {
     speaker.stop();
   }
+  await playersGoOn(browser);
 } finally {
   await browser.close();
   publisher.stop();

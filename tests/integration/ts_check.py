@@ -69,8 +69,8 @@ def check_tables(packets, problem):
     return found[0]
 
 
-def check_counters(packets, problem):
-    last = {}
+def check_counters(packets, problem, last):
+    """`last`: counters of the PIDs that came before, which go on."""
     for packet in packets:
         before = last.get(packet.pid)
         if before is None:
@@ -116,34 +116,46 @@ def times(packets, pid, picture):
     return sorted((at, count * length, count) for at, count, length in frames)
 
 
-def check_segment(data, problem):
+def check_segment(data, problem, counters=None):
+    """`counters`: of segments that go on with those of the one before (check_counters)."""
     packets = list(packets_of(data, problem))
     kind, pid = check_tables(packets, problem)
-    check_counters(packets, problem)
+    check_counters(packets, problem, {} if counters is None else counters)
     if kind == 0x1B:
         check_key_picture(packets, pid, problem)
     return packets, pid
+
+
+class Rendition:
+    """Segments of one track, each behind the one before. `picture`: the length of one; sound without."""
+
+    def __init__(self, picture, counters=None):
+        self.picture, self.counters, self.end, self.frames = picture, counters, None, 0
+
+    def add(self, data, duration, problem, is_last=False):
+        shown = times(*check_segment(data, problem, self.counters), self.picture)
+        begin, end = shown[0][0], self.end
+        problem(end is None or abs(begin - end) <= 1, f"it begins at {begin}, the one before ends at {end}")
+        steps = [float(b[0] - a[0] - a[1]) for a, b in zip(shown, shown[1:])]
+        problem(all(abs(step) <= 1 for step in steps), f"times go on {steps} off")
+        self.end = shown[-1][0] + shown[-1][1]
+        off = Fraction(self.end - begin, CLOCK) - duration
+        # A frame of sound in front of the first segment is the encoder's priming; the last one cannot be cut.
+        frame = Fraction(shown[0][1], CLOCK * shown[0][2])
+        slack = Fraction(1, 1000) + (frame if self.picture is None and (self.frames == 0 or is_last) else 0)
+        problem(abs(off) <= slack, f"it lasts {float(duration + off)}, EXTINF {float(duration)}")
+        self.frames += sum(row[2] for row in shown)
 
 
 def check_playlist(name, url, picture, problems):
     """All segments of a rendition: how many frames they have."""
     def problem_in(where):
         return lambda good, text: good or problems.append(f"{where}: {text}")
-    media, end, count = Media(url, problem_in(name)), None, 0
+    media, rendition = Media(url, problem_in(name)), Rendition(picture)
     for uri, duration in zip(media.uris, media.durations):
-        problem, data = problem_in(uri.rsplit("/", 1)[1].split("?")[0]), fetch(uri)
-        shown = times(*check_segment(data, problem), picture)
-        problem(end is None or abs(shown[0][0] - end) <= 1, f"it begins at {shown[0][0]}, the one before ends at {end}")
-        steps = [float(b[0] - a[0] - a[1]) for a, b in zip(shown, shown[1:])]
-        problem(all(abs(step) <= 1 for step in steps), f"times go on {steps} off")
-        end = shown[-1][0] + shown[-1][1]
-        off = Fraction(end - shown[0][0], CLOCK) - duration
-        # A frame of sound in front of the first segment is the encoder's priming; the last one cannot be cut.
-        frame = Fraction(shown[0][1], CLOCK * shown[0][2])
-        slack = Fraction(1, 1000) + (frame if picture is None and (count == 0 or uri == media.uris[-1]) else 0)
-        problem(abs(off) <= slack, f"it lasts {float(duration + off)}, EXTINF {float(duration)}")
-        count += sum(row[2] for row in shown)
-    return count
+        problem = problem_in(uri.rsplit("/", 1)[1].split("?")[0])
+        rendition.add(fetch(uri), duration, problem, uri == media.uris[-1])
+    return rendition.frames
 
 
 def check_key_playlist(url, problems):

@@ -115,7 +115,7 @@ def plays_a_live_source(server, folder):
     publisher = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-re", "-stream_loop", "-1", "-i", str(Path(folder, "movie.mkv")),
                                   "-c", "copy", "-f", "mpegts", "-method", "PUT", f"{server.base}/v1/live/cam"])
     try:
-        for path in (f"/v1/hls/live/cam/master.m3u8?{ONE}", f"/v1/dash/live/cam/manifest.mpd?{ONE}", f"/v1/transcode/live/cam?{ONE}&container=ts"):
+        for path in (f"/v1/hls/live/cam/master.m3u8?{ONE}", f"/v1/hls/live/cam/master.m3u8?{ONE}&container=ts", f"/v1/dash/live/cam/manifest.mpd?{ONE}", f"/v1/transcode/live/cam?{ONE}&container=ts"):
             with Player(server.base + path) as player:
                 player.wait(lambda: player.stats().displayed_pictures >= 50)
                 stats = player.stats()

@@ -40,10 +40,10 @@ TEST(LiveRequestTest, ReadsWhatIsWaitedFor) {
   EXPECT_EQ(both->key, Parse("v0.m3u8", {{"width", "320"}, {"version", "x"}})->key);
   EXPECT_NE(both->key, Parse("v0.m3u8", {{"width", "322"}})->key);
   const std::vector<RequestParams> bad = {
-      {{"_HLS_part", "4"}},  {{"_HLS_msn", ""}},   {{"_HLS_msn", "-1"}},
-      {{"_HLS_msn", "01"}},  {{"_HLS_msn", "1 "}}, {{"_HLS_msn", "9999999999"}},
-      {{"_HLS_part", "x"}},  {{"_HLS_push", "1"}}, {{"_HLS_msn", "1"}, {"_HLS_msn", "1"}},
-      {{"container", "ts"}}, {{"start", "1"}},     {{"duration", "1"}},
+      {{"_HLS_part", "4"}},   {{"_HLS_msn", ""}},   {{"_HLS_msn", "-1"}},
+      {{"_HLS_msn", "01"}},   {{"_HLS_msn", "1 "}}, {{"_HLS_msn", "9999999999"}},
+      {{"_HLS_part", "x"}},   {{"_HLS_push", "1"}}, {{"_HLS_msn", "1"}, {"_HLS_msn", "1"}},
+      {{"container", "mkv"}}, {{"start", "1"}},     {{"duration", "1"}},
       {{"segment", "10.5"}}};
   for (const RequestParams& params : bad) {
     const auto refused = Parse("v0.m3u8", params);
@@ -84,6 +84,27 @@ TEST(LiveRequestTest, TextInCmafHasSegmentsAndNoPlaylist) {
     ASSERT_FALSE(refused.ok()) << name;
     EXPECT_EQ(refused.error().code, Code::kNotFound) << name;
   }
+}
+
+TEST(LiveRequestTest, TransportStreamsHaveWholeSegments) {
+  const RequestParams ts = {{"container", "ts"}};
+  for (const char* name : {"master.m3u8", "v0.m3u8", "i0.m3u8", "s0.m3u8", "v0-17.ts", "a1-17.ts",
+                           "i0-17.ts", "s0-17.vtt", "t0-17.jpg"}) {
+    EXPECT_TRUE(Parse(name, ts).ok()) << name;
+  }
+  for (const char* name : {"v0-17.m4s", "v0-17.3.m4s", "v0-17.3.ts", "v0-init.mp4", "a0-init.mp4",
+                           "i0-17.m4s", "x0-17.m4s", "x0-17.ts", "x0-init.mp4"}) {
+    const auto refused = Parse(name, ts);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().code, Code::kNotFound) << name;
+  }
+  EXPECT_EQ(Parse("v0-17.m4s", ts).error().accepted, "v0-17.ts");
+  EXPECT_EQ(Parse("v0-17.ts").error().accepted, "v0-17.m4s, or container=ts");
+  const auto manifest = Parse("manifest.mpd", ts);
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().parameter, "container");
+  EXPECT_NE(Parse("v0.m3u8", ts)->key, Parse("v0.m3u8")->key);
+  EXPECT_FALSE(Parse("v0.m3u8", {{"container", "ts"}, {"acodec", "opus"}}).ok());
 }
 
 TEST(LiveRequestTest, ThumbnailsAreOnePictureForEachSegment) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "media/segment_muxer.h"
+
 namespace gopmill {
 namespace {
 
@@ -56,6 +58,14 @@ TEST(LiveTexts, ACueIsInEachSegmentThatItIsSeenInAndNoOther) {
   EXPECT_THAT(*segments[1].vtt, Not(HasSubstr("between")));
   EXPECT_EQ(*texts.Cut(Segment(3))[1].vtt, kHead);
   EXPECT_EQ(texts.bytes(), 0U) << "what is over is forgotten";
+}
+
+TEST(LiveTexts, TransportStreamsBeginLaterThanTheirText) {
+  LiveTexts texts(1, Container::kTs);
+  texts.Add(0, Cue(6.5, 7, "said"));
+  EXPECT_EQ(*texts.Cut(Segment(0))[0].vtt,
+            "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:" + std::to_string(kTsDelayTicks) +
+                ",LOCAL:00:00:00.000\n\n00:00:01.500 --> 00:00:02.000\nsaid\n");
 }
 
 TEST(LiveTexts, WhatComesLateIsInTheSegmentsToCome) {

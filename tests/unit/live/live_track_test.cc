@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Pictures at 10 a second, segments of two seconds, parts of half a second and 100 bytes.
 class LiveTrackTest : public ::testing::Test {
@@ -250,6 +251,43 @@ TEST_F(LiveTrackTest, KeyFramesAloneAreListedWithTheirSegments) {
   const std::size_t bytes = track().bytes();
   ASSERT_TRUE(track().DropOldest());
   EXPECT_EQ(track().bytes(), bytes - 450) << "a segment whose parts are gone, and its key frame";
+}
+
+TEST_F(LiveTrackTest, OfTransportStreamsWholeSegmentsAreListed) {
+  terms_.container = Container::kTs;
+  for (int i = 0; i < 7; ++i) {
+    Begin(i == 5);
+    track().Add({.bytes = std::make_shared<const std::string>(400, 'x'), .ticks = 20});
+    track().End({.bytes = std::make_shared<const std::string>(50, 'k')});
+  }
+  EXPECT_EQ(track().bytes(), 7 * 450U) << "the only part of a segment is the segment";
+  Begin();
+  const LiveView view{.terms = terms_, .tracks = tracks_};
+  const std::string head =
+      "#EXTM3U\n#EXT-X-VERSION:4\n#EXT-X-TARGETDURATION:2\n"
+      "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=12,HOLD-BACK=6\n"
+      "#EXT-X-MEDIA-SEQUENCE:3\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n";
+  const std::string date = "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:";
+  EXPECT_THAT(Playlist(), StartsWith(head + "#EXT-X-INDEPENDENT-SEGMENTS\n" + date +
+                                     "06.000Z\n#EXTINF:2.00000,\nv0-3.ts?version=1\n" + date));
+  EXPECT_TRUE(Playlist().ends_with("\nv0-6.ts?version=1\n")) << "no hint, no report";
+  EXPECT_THAT(Playlist(), HasSubstr("\n#EXT-X-DISCONTINUITY\n" + date + "10.000Z\n"));
+  const std::string keys = LiveKeyPlaylist(view);
+  EXPECT_THAT(keys, StartsWith(head + "#EXT-X-I-FRAMES-ONLY\n" + date +
+                               "06.000Z\n#EXTINF:2.00000,\ni0-3.ts?version=1\n"));
+  EXPECT_THAT(LiveMasterPlaylist(view), StartsWith("#EXTM3U\n#EXT-X-VERSION:4\n"));
+}
+
+TEST_F(LiveTrackTest, ADeltaUpdateOfTransportStreamsSaysWhichVersionItNeeds) {
+  terms_.container = Container::kTs;
+  terms_.window.listed_seconds = 20;
+  const SegmentTrack described = track().track();
+  tracks_.clear();
+  tracks_.emplace_back(terms_.window).Describe(described, {});
+  AddSegments(9);
+  const auto delta = LiveMediaPlaylist({.terms = terms_, .tracks = tracks_}, 0, true);
+  EXPECT_THAT(delta, HasSubstr("#EXT-X-VERSION:9\n"));
+  EXPECT_THAT(delta, HasSubstr("#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-SKIP:SKIPPED-SEGMENTS=2\n"));
 }
 
 TEST_F(LiveTrackTest, AThumbnailIsListedForEachKeyFrameAndCountsOnceItIsMade) {
