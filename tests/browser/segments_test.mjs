@@ -4,7 +4,7 @@
 //   node segments_test.mjs BASE_URL
 // HLS by the page at / (hls.js) and DASH by dash.js, which finds thumbnails too: each must play, seek
 // to the middle, play on from there, show the size and the subtitles of that place and leave no hole
-// in what it buffered. Exits with 0 if all worked.
+// in what it buffered. hls.js also changes between the renditions of a ladder. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
 import {chromium} from 'playwright-core';
@@ -12,6 +12,7 @@ import {chromium} from 'playwright-core';
 const [baseUrl] = process.argv.slice(2);
 assert.ok(baseUrl, 'usage: segments_test.mjs BASE_URL');
 const patience = 60_000;
+const hlsScript = fileURLToPath(new URL('../../server/http/page/hls.min.js', import.meta.url));
 const dashScript = fileURLToPath(new URL('node_modules/dashjs/dist/modern/umd/dash.all.min.js', import.meta.url));
 const browserArguments = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
@@ -138,10 +139,52 @@ async function dashByDashJs(browser) {
   await page.context().close();
 }
 
+// To the other rendition behind every third segment: what is buffered has no hole, and pictures of both sizes are shown.
+async function changesRendition(browser, container) {
+  const page = await (await browser.newContext({bypassCSP: true})).newPage();
+  await page.goto(`${baseUrl}/healthz`);
+  await page.setContent('<video muted></video>');
+  await page.addScriptTag({path: hlsScript});
+  const movie = encodeURIComponent('test pattern.mp4');
+  await page.evaluate((url) => {
+    window.problems = [];
+    window.sizes = new Set();
+    window.segments = [];
+    const video = document.querySelector('video');
+    const hls = window.hls = new Hls({startLevel: 0});
+    hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) window.problems.push(data.details); });
+    hls.on(Hls.Events.FRAG_LOADED, (_, {frag}) => {
+      if (frag.type === 'main' && frag.sn % 3 === 2) hls.nextLoadLevel = 1 - frag.level;
+    });
+    hls.on(Hls.Events.FRAG_CHANGED, (_, {frag}) => {
+      if (frag.type === 'main') window.segments.push([frag.sn, frag.level]);
+    });
+    video.addEventListener('resize', () => window.sizes.add(`${video.videoWidth}x${video.videoHeight}`));
+    hls.loadSource(url);
+    hls.attachMedia(video);
+    video.play();
+  }, `${baseUrl}/v1/hls/${movie}/master.m3u8?rungs=256x144:200k,128x72:80k&preset=ultrafast&segment=1&container=${container}`);
+  await playsBeyond(page, 12);
+  const seen = await page.evaluate(() => {
+    const {buffered} = document.querySelector('video');
+    return {sizes: [...window.sizes].sort(), segments: window.segments, problems: window.problems,
+            ranges: [...Array(buffered.length).keys()].map((i) => [buffered.start(i), buffered.end(i)])};
+  });
+  assert.deepEqual(seen.problems, []);
+  assert.deepEqual(seen.sizes, ['128x72', '256x144']);
+  const changes = seen.segments.filter(([, level], n) => n > 0 && level !== seen.segments[n - 1][1]).length;
+  assert.ok(changes >= 2, `of ${JSON.stringify(seen.segments)}`);
+  assert.equal(seen.ranges.length, 1, `holes: ${JSON.stringify(seen.ranges)}`);
+  console.log(`hls.js has changed the rendition (${container}) ${changes} times without a hole`);
+  await page.context().close();
+}
+
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
   await hlsByThePage(browser);
   await dashByDashJs(browser);
+  await changesRendition(browser, 'mp4');
+  await changesRendition(browser, 'ts');
 } finally {
   await browser.close();
 }

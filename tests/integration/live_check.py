@@ -63,6 +63,7 @@ class Watch:
         self.name, self.url, self.problem, self.seconds = name, url, problem, seconds
         self.segments, self.parts, self.lateness, self.hints, self.versions = {}, {}, [], [], 0
         self.init, self.last, self.skipped = None, None, 0
+        self.hinted, self.asking = {}, []  # what came of hints that were asked for before it was there
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -71,6 +72,12 @@ class Watch:
             self.follow()
         except Exception as error:  # whatever it is, the thread that checks must hear of it
             self.problem(False, f"watching failed: {error!r}")
+
+    def ask_ahead(self, uri):
+        try:
+            self.hinted[uri] = fetch(uri)
+        except OSError:  # where the source breaks off it is another part that comes
+            self.hinted[uri] = None
 
     def follow(self):
         self.last = Playlist(self.url, self.problem)
@@ -122,12 +129,15 @@ class Watch:
             end = last.date + sum(part[1] for part in last.parts)
             self.lateness.append(playlist.read_at - end)
         self.hints.append((playlist.newest(), playlist.hint))
+        if playlist.hint and self.versions % 4 == 0:
+            self.asking.append(threading.Thread(target=self.ask_ahead, args=(playlist.hint,)))
+            self.asking[-1].start()
 
     def check_media(self):
         """Reads what was listed last: parts are their segment, and times go on."""
         ticks, ahead = timescale(self.init), lead(self.init)
         fact = {"starts": {}, "peak": 0, "init": self.init, "late": self.lateness, "bytes": 0, "seconds": 0,
-                "timescale": ticks, "lead": ahead, "skipped": self.skipped}
+                "timescale": ticks, "lead": ahead, "skipped": self.skipped, "hinted": 0}
         expected = None
         for segment in self.last.complete:
             if segment.gap:
@@ -151,6 +161,11 @@ class Watch:
             if segment.parts:
                 self.problem(b"".join(fetch(part[0]) for part in segment.parts) == data, f"{name} is not its parts")
                 self.problem(segment.parts[0][2], f"{name}: its first part is not marked independent")
+        for thread in self.asking:
+            thread.join()
+        for part in [part[0] for segment in self.last.complete for part in segment.parts if part[0] in self.hinted]:
+            self.problem(self.hinted[part] == fetch(part), f"{part}, asked for when it was hinted at, is not what is listed")
+            fact["hinted"] += 1
         for newest, hint in self.hints[:-2]:
             coming = [p for p in ((newest[0], newest[1] + 1), (newest[0] + 1, 0)) if p in self.parts]
             self.problem(not coming or hint == self.parts[coming[0]][0] or coming[0][1] == 0,

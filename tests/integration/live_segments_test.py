@@ -62,6 +62,8 @@ def rules_hold_and_equal_requests_share(server):
     check(facts["problems"] == [], f"rules: {facts['problems'][:6]}")
     check(sorted(facts["facts"]) == ["a0", "v0", "v1"], f"renditions {list(facts['facts'])}")
     check(max(facts["facts"]["v0"]["starts"]) >= 5, "the window has not moved")
+    for name, fact in facts["facts"].items():
+        check(fact["hinted"] > 0, f"no part of {name} was asked for before it was there")
     status, _, _ = server.fetch(f"/v1/hls/live/cam/v0-0.m4s?{LADDER}")
     check(status == 200, f"a segment that was listed until just now: {status}")
     late = sorted(facts["facts"]["v0"]["late"])
@@ -210,7 +212,7 @@ def garbage(server):
         (f"{live}/v0.m3u8?{ONE}&_HLS_msn=2&_HLS_part=99", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_msn=1&_HLS_msn=1", 400),
         (f"{live}/v0.m3u8?{ONE}&_HLS_msn=99999999999999999999", 400), (f"{live}/master.m3u8?{ONE}&_HLS_msn=0", 400),
         (f"{live}/v0.m3u8?{ONE}&_HLS_push=1", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_skip=NO", 400),
-        (f"{live}/master.m3u8?{ONE}&_HLS_skip=YES", 400), (f"{live}/master.m3u8?{ONE}&container=ts", 400),
+        (f"{live}/master.m3u8?{ONE}&_HLS_skip=YES", 400), (f"{live}/master.m3u8?{ONE}&container=mkv", 400),
         (f"{live}/master.m3u8?{ONE}&start=3", 400), (f"{live}/master.m3u8?{ONE}&duration=3", 400),
         (f"{live}/master.m3u8?{ONE}&segment=11", 400),
         (f"{live}/master.m3u8?width=160&bitrate=50M&segment=10", 400), (f"{live}/master.m3u8?crf=20", 400),

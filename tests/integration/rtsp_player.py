@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An RTSP player that shows what ready-made ones hide: each header, each RTP packet, each report. Over TCP."""
 
+import base64
 import re
 import socket
 import struct
@@ -47,13 +48,16 @@ class Player:
     def __exit__(self, *_):
         self.socket.close()
 
+    def send(self, data):
+        self.socket.sendall(data)
+
     def ask(self, method, url=None, **fields):
         """Sends a request and reads to its answer, keeping what comes in between."""
         self.sequence += 1
         lines = [f"{method} {url or self.url} RTSP/1.0", f"CSeq: {self.sequence}"]
         lines += [f"Session: {self.session}"] if self.session else []
         lines += [f"{name}: {value}" for name, value in fields.items()]
-        self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
+        self.send("\r\n".join([*lines, "", ""]).encode())
         answer = None
         while answer is None:
             answer = self.next_item()
@@ -123,6 +127,30 @@ class Player:
             self.reports[track].append(Report(seconds + fraction * NTP_TICK, time, packets))
         if 203 in kinds_of_reports(data):
             self.byes.add(track)
+
+
+class TunnelledPlayer(Player):
+    """The same through HTTP, as QuickTime began it: what comes is the answer to a GET, what is sent the body of a POST in base64."""
+
+    def __init__(self, server, path, timeout=20):
+        super().__init__(server, path, timeout)
+        TunnelledPlayer.count = getattr(TunnelledPlayer, "count", 0) + 1
+        self.head = "/{} HTTP/1.0\r\nx-sessioncookie: tunnel{}\r\n{}: application/x-rtsp-tunnelled\r\n".format(
+            path.replace(" ", "%20"), TunnelledPlayer.count, "{}")
+        self.socket.sendall(f"GET {self.head.format('Accept')}\r\n".encode())
+        while b"\r\n\r\n" not in self.buffer:
+            self.fill()
+        answer, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        check(answer.startswith(b"HTTP/1.0 200"), f"the answer to the GET of a tunnel: {answer[:80]}")
+        self.posts = socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=timeout)
+        self.posts.sendall(f"POST {self.head.format('Content-Type')}Content-Length: 32767\r\n\r\n".encode())
+
+    def __exit__(self, *_):
+        self.posts.close()
+        super().__exit__()
+
+    def send(self, data):
+        self.posts.sendall(base64.b64encode(data))
 
 
 def kinds_of_reports(data):

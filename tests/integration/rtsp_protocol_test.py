@@ -16,7 +16,7 @@ from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from rtsp_player import Player, rtp_info  # noqa: E402
+from rtsp_player import Player, TunnelledPlayer, rtp_info  # noqa: E402
 from served import Server, check, run_on_rtsp, wait_until  # noqa: E402
 
 MOVIE = "sync-720p.mp4?width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
@@ -48,9 +48,9 @@ def take_the_rest(player):
         player.socket.settimeout(usual)
 
 
-def pausing_loses_nothing(server):
+def pausing_loses_nothing(server, kind=Player):
     """PAUSE stops the packets and the transcode; PLAY goes on with the picture behind the last one."""
-    with Player(server, MOVIE) as player:
+    with kind(server, MOVIE) as player:
         player.set_up()
         check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY")
         player.read_until(lambda: len(player.packets[0]) >= 45)
@@ -147,8 +147,8 @@ def reports_agree(player, told):
     check(max(starts) - min(starts) < 0.01, f"by the reports it began at {[f'{s - starts[0]:.4f}' for s in starts]}")
 
 
-def reports_keep_sound_and_pictures_together(server):
-    with Player(server, MOVIE) as player:
+def reports_keep_sound_and_pictures_together(server, kind=Player):
+    with kind(server, MOVIE) as player:
         player.set_up()
         told = rtp_info(player.ask("PLAY", Range="npt=0-"))
         player.read_until(lambda: all(len(reports) >= 2 for reports in player.reports.values()))
@@ -161,9 +161,9 @@ def reports_keep_sound_and_pictures_together(server):
         player.ask("TEARDOWN")
 
 
-def rtp_time_goes_on_over_seeks(server):
+def rtp_time_goes_on_over_seeks(server, kind=Player):
     """RFC 2326 appendix B. A packet that a player gets late lies in front of what RTP-Info names, also where the seek goes back."""
-    with Player(server, MOVIE) as player:
+    with kind(server, MOVIE) as player:
         player.set_up()
         player.ask("PLAY", Range="npt=0-")
         for place, pause in (("5.5", True), ("2", True), ("4", False), ("4", True)):
@@ -183,8 +183,12 @@ def rtp_time_goes_on_over_seeks(server):
 
 
 def players_that_never_play_leave(server):
-    """SETUP and nothing behind it: the session ends with its time-out, and some time later the connection."""
-    players = [Player(server, MOVIE) for _ in range(3)]
+    """SETUP and nothing behind it: the session ends with its time-out, and some time later the connection. Of who says nothing
+    at all, or begins a tunnel without a POST, the connection ends as well."""
+    silent, half = (socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=90) for _ in range(2))
+    half.sendall(b"GET /sync-720p.mp4 HTTP/1.0\r\nx-sessioncookie: alone\r\nAccept: application/x-rtsp-tunnelled\r\n\r\n")
+    check(half.recv(4096).startswith(b"HTTP/1.0 200"), "the answer to the GET of a tunnel")
+    players = [Player(server, MOVIE), Player(server, MOVIE), TunnelledPlayer(server, MOVIE)]
     for player in players:
         _, answers = player.set_up()
         check(all(answer.status == 200 for answer in answers), "SETUP")
@@ -196,7 +200,15 @@ def players_that_never_play_leave(server):
             check(not player.read_until(lambda: False), "it goes on")
         except TimeoutError:
             check(False, "a player that never plays is still connected")
-        player.socket.close()
+        player.__exit__()
+    for client in (silent, half):
+        check(client.recv(1) == b"", "a client that says nothing is told something")
+        client.close()
+
+
+def the_same_through_http(server):
+    for test in (pausing_loses_nothing, rtp_time_goes_on_over_seeks, reports_keep_sound_and_pictures_together):
+        test(server, TunnelledPlayer)
 
 
 def stalled_players_are_cut(server):
@@ -215,18 +227,25 @@ def stalled_players_are_cut(server):
 
 
 def a_thousand_silent_clients(server):
-    """They cost a bounded amount of memory, and who speaks is served."""
+    """They cost a bounded amount of memory, and who speaks is served; who plays already misses nothing."""
     before = server.resident_kib()
     silent = []
     try:
-        for _ in range(SILENT):
-            silent.append(socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=20))
-        with Player(server, MOVIE) as player:
-            player.set_up()
-            check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY beside a thousand silent clients")
-            player.read_until(lambda: len(player.packets[0]) >= 30)
-            check(server.get("/healthz")[0].status == 200, "HTTP beside a thousand silent clients")
-            player.ask("TEARDOWN")
+        with Player(server, MOVIE) as early:
+            early.set_up()
+            early.ask("PLAY", Range="npt=0-")
+            for _ in range(SILENT):
+                silent.append(socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=20))
+            with Player(server, MOVIE) as player:
+                player.set_up()
+                check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY beside a thousand silent clients")
+                player.read_until(lambda: len(player.packets[0]) >= 30)
+                check(server.get("/healthz")[0].status == 200, "HTTP beside a thousand silent clients")
+                player.ask("TEARDOWN")
+            early.read_until(lambda: len(early.packets[0]) >= 150)
+            for packets in early.packets.values():
+                nothing_is_missing(packets, "beside a thousand silent clients")
+            early.ask("TEARDOWN")
         grown = server.resident_kib() - before
         check(grown < 150 * 1024, f"{SILENT} silent clients cost {grown} KiB")
     finally:
@@ -250,7 +269,59 @@ def requests(server):
         ("SET_PARAMETER", url, {**session, "Content-Type": "text/parameters", "Content-Length": "0"}),
         ("ANNOUNCE", live, {"Content-Type": "application/sdp", "Content-Length": "0"}),
         ("RECORD", live, {**session, "Range": "npt=0-"}),
+        ("SETUP", url + "/stream=0", {"Transport": "RTP/AVP;unicast;client_port=45000-45001"}),
+        ("SETUP", url + "/stream=0", {"Transport": "RTP/AVP/UDP;multicast;ttl=1;port=45000-45001;destination=127.0.0.1"}),
+        *((method, url, dict.fromkeys(OTHER_FIELDS, "1")) for method in ("OPTIONS", "DESCRIBE")),
     ]
+
+
+# Of RFC 2326 and 7826, and what is in use: a server may know any of them.
+OTHER_FIELDS = ("Proxy-Require", "If-Modified-Since", "Connection", "Cache-Control", "Content-Encoding", "Content-Language", "Content-Base",
+                "Content-Location", "RTP-Info", "Timestamp", "Via", "From", "Accept-Language", "Accept-Encoding", "Accept-Ranges", "Conference",
+                "Expires", "Date", "Supported", "Pipelined-Requests", "Seek-Style", "Media-Range", "Unsupported", "KeyMgmt", "x-server-ip-address",
+                "X-Accept-Retransmit", "x-sessioncookie", "Proxy-Authorization", "Upgrade")
+
+
+def odd_heads(server):
+    """What RFC 2326 allows, or what looks like it: lines in another form, or far more of them."""
+    url = server.url(MOVIE).encode()
+    first = b"DESCRIBE " + url + b" RTSP/1.0\r\n"
+    return {
+        "no CSeq": first + b"Accept: application/sdp\r\n\r\n",
+        "each twice": first + 2 * b"CSeq: 1\r\nAccept: application/sdp\r\n" + b"\r\n",
+        "two that differ": first + b"CSeq: 1\r\nCSeq: 2\r\nContent-Length: 0\r\nContent-Length: 9\r\n\r\n",
+        "a folded line": first + b"CSeq: 1\r\nAccept: application/sdp,\r\n text/plain\r\n\r\n",
+        "a line that is folded a thousand times": first + b"CSeq: 1\r\nAccept: x" + 1000 * b"\r\n x" + b"\r\n\r\n",
+        "no colon": first + b"CSeq: 1\r\nAccept\r\n\r\n",
+        "no name": first + b"CSeq: 1\r\n: x\r\n\r\n",
+        "a space in front of the colon": first + b"CSeq : 1\r\n\r\n",
+        "zero bytes": first + b"CSeq: 1\r\nAcc\0ept: a\0b\r\n\r\n",
+        "bare line feeds": first.replace(b"\r", b"") + b"CSeq: 1\n\n",
+        "a long name": first + b"CSeq: 1\r\n" + b"x" * 100_000 + b": 1\r\n\r\n",
+        "ten thousand lines": first + b"CSeq: 1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(10_000)) + b"\r\n",
+        "an address of a megabyte": b"DESCRIBE " + url + b"&" + b"x" * (1 << 20) + b" RTSP/1.0\r\nCSeq: 1\r\n\r\n",
+        "another version": first.replace(b"1.0", b"9.9") + b"CSeq: 1\r\n\r\n",
+        "another protocol": first.replace(b"RTSP", b"SIP") + b"CSeq: 1\r\n\r\n",
+        "no such method": first.replace(b"DESCRIBE", b"DESTROY") + b"CSeq: 1\r\n\r\n",
+        "a method of letters that are none": first.replace(b"DESCRIBE", b"\xff\xfe\0") + b"CSeq: 1\r\n\r\n",
+        "no address": b"DESCRIBE RTSP/1.0\r\nCSeq: 1\r\n\r\n",
+        "nothing but lines": 10_000 * b"\r\n",
+        "no end": first + b"CSeq: 1\r\nAccept: ",
+    }
+
+
+def heads_of_odd_form(server):
+    heads = list(odd_heads(server).items())
+    for number, (name, head) in enumerate(2 * heads):
+        if number == len(heads):
+            before = server.resident_kib()  # with what the movie costs that some of them ask for
+        begin = time.monotonic()
+        answer = send_alone(server, head)
+        check(time.monotonic() - begin < 10, f"{name}: it took {time.monotonic() - begin:.1f} s")
+        check(answer == b"" or answer.startswith(b"RTSP/1.0 "), f"{name}: {answer[:60]!r}")
+        check(server.process.poll() is None, f"{name}: the server has gone")
+    check(server.resident_kib() - before < 16 * 1024, f"odd heads cost {server.resident_kib() - before} KiB")
+    wait_until(lambda: not server.running(), 20, "odd heads have left streams")
 
 
 def bad_values(good, seed):
@@ -412,7 +483,7 @@ def main():
     os.environ["GOPMILL_RTSP_STALL_TIMEOUT_SECONDS"] = "3"
     return run_on_rtsp([pausing_loses_nothing, pausing_far_behind_loses_nothing, rtp_info_names_the_first_packets, rtp_time_goes_on_over_seeks,
                         reports_keep_sound_and_pictures_together, players_that_never_play_leave, stalled_players_are_cut,
-                        a_thousand_silent_clients, garbage_in_each_header, garbage_in_a_session,
+                        a_thousand_silent_clients, the_same_through_http, heads_of_odd_form, garbage_in_each_header, garbage_in_a_session,
                         garbage_from_a_player, bodies_that_are_too_long, what_is_stopped_is_no_end],
                        Server(rtsp=True))
 
