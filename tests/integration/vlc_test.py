@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, run_all  # noqa: E402
+from served import Server, check, run_all, wait_until  # noqa: E402
 
 ENDED, ERROR = 6, 7  # libvlc_state_t
 FRAMES, SECONDS = 100, 4
@@ -111,9 +111,29 @@ def seeks(server, _):
     check(server.metric("gopmill_segments_made_total") > made, "segments were made for it")
 
 
-def plays_a_live_source(server, folder):
+def publish(server, folder):
     publisher = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-re", "-stream_loop", "-1", "-i", str(Path(folder, "movie.mkv")),
                                   "-c", "copy", "-f", "mpegts", "-method", "PUT", f"{server.base}/v1/live/cam"])
+    wait_until(lambda: server.live("cam").get("source"), 10, "a publisher that is known")
+    return publisher
+
+
+def goes_on_where_a_publisher_comes_back(server, folder):
+    """In transport streams; VLC 3 ends a playlist of MP4 segments at a discontinuity."""
+    publisher = publish(server, folder)
+    with Player(f"{server.base}/v1/hls/live/cam/master.m3u8?{ONE}&container=ts&segment=1") as player:
+        player.wait(lambda: player.stats().displayed_pictures >= 25)
+        publisher.kill()
+        wait_until(lambda: not server.live("cam")["publishing"], 10, "a killed publisher is still there")
+        left = player.stats().displayed_pictures + 25 * 10  # that it may have
+        publisher = publish(server, folder)
+        player.wait(lambda: player.stats().displayed_pictures >= left)
+        check(player.stats().displayed_pictures >= left, f"{player.stats().displayed_pictures} of {left} pictures in state {player.state()}")
+    publisher.kill()
+
+
+def plays_a_live_source(server, folder):
+    publisher = publish(server, folder)
     try:
         for path in (f"/v1/hls/live/cam/master.m3u8?{ONE}", f"/v1/hls/live/cam/master.m3u8?{ONE}&container=ts", f"/v1/dash/live/cam/manifest.mpd?{ONE}", f"/v1/transcode/live/cam?{ONE}&container=ts"):
             with Player(server.base + path) as player:
@@ -129,7 +149,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movie(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
-            return run_all([plays_to_the_end, seeks, plays_a_live_source], server, folder)
+            return run_all([plays_to_the_end, seeks, plays_a_live_source, goes_on_where_a_publisher_comes_back], server, folder)
 
 
 if __name__ == "__main__":
