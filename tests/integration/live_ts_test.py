@@ -41,7 +41,7 @@ class Watch(threading.Thread):
     def __init__(self, url, picture, problems):
         super().__init__()
         self.url, self.rendition, self.problems = url, ts_check.Rendition(picture, counters={}), problems
-        self.dates, self.breaks, self.skipped, self.next, self.stopping = {}, 0, 0, None, False
+        self.dates, self.breaks, self.skipped, self.next, self.peak, self.stopping = {}, 0, 0, None, 0, False
         self.name = url.rsplit("/", 1)[1].split(".")[0]
         self.start()
 
@@ -85,7 +85,10 @@ class Watch(threading.Thread):
     def take(self, segment):
         def problem(good, text):
             self.problem(good, f"segment {segment.number}: {text}")
-        self.rendition.add(fetch(segment.uri), Fraction(str(segment.seconds)), problem)
+        data = fetch(segment.uri)
+        self.rendition.add(data, Fraction(str(segment.seconds)), problem)
+        if segment.seconds >= 0.5:  # RFC 8216 section 4.1: half the target duration
+            self.peak = max(self.peak, 8 * len(data) / segment.seconds)
         self.dates[segment.number] = segment.date
         self.breaks += segment.discontinuity
         self.next += 1
@@ -97,7 +100,8 @@ def rules_hold_over_a_return(server):
     url = f"{server.base}/v1/hls/live/cam/master.m3u8?{LADDER}"
     lines = fetch(url).decode().splitlines()
     check(lines[:2] == ["#EXTM3U", "#EXT-X-VERSION:4"], f"the master begins with {lines[:2]}")
-    pictures = [uri for line, uri in zip(lines, lines[1:]) if line.startswith("#EXT-X-STREAM-INF:")]
+    streams = [(attributes(line), uri) for line, uri in zip(lines, lines[1:]) if line.startswith("#EXT-X-STREAM-INF:")]
+    pictures = [uri for _, uri in streams]
     sound = [attributes(line)["URI"] for line in lines if line.startswith("#EXT-X-MEDIA:TYPE=AUDIO")]
     check(len(pictures) == 2 and len(sound) == 1, f"renditions {pictures} {sound}")
     watches = [Watch(urljoin(url, uri), PICTURE, problems) for uri in pictures] + [Watch(urljoin(url, sound[0]), None, problems)]
@@ -112,6 +116,10 @@ def rules_hold_over_a_return(server):
     for watch in watches:
         watch.join()
     check(not problems, f"rules: {problems[:6]}")
+    for (says, _), watch in zip(streams, watches):
+        peak = watch.peak + watches[-1].peak
+        check(peak <= int(says["BANDWIDTH"]), f"{watch.name}: BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
+        check(says["CODECS"].startswith("avc1.") and says["CODECS"].endswith(",mp4a.40.2"), f"CODECS {says['CODECS']}")
     for watch in watches:
         check(watch.breaks == 1, f"{watch.name}: {watch.breaks} discontinuities")
         check(watch.dates.keys() & watches[0].dates.keys(), f"{watch.name} has no segment that v0 has")
