@@ -22,6 +22,7 @@ ordered_json CountsJson(const LiveCounts& counts) {
           {"packets", counts.packets},
           {"bytes", counts.bytes},
           {"packets_lost", counts.lost},
+          {"packets_damaged", counts.damaged},
           {"timestamps_repaired", counts.repaired},
           {"format_changes", counts.format_changes},
           {"clock_drift_ms", counts.clock_drift_ms},
@@ -35,6 +36,7 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.packets += counts.packets;
   sum.bytes += counts.bytes;
   sum.lost += counts.lost;
+  sum.damaged += counts.damaged;
   sum.repaired += counts.repaired;
   sum.format_changes += counts.format_changes;
   sum.dropped_gops += counts.dropped_gops;
@@ -48,6 +50,7 @@ LiveCounts Between(const LiveCounts& before, LiveCounts after) {
   after.packets -= before.packets;
   after.bytes -= before.bytes;
   after.lost -= before.lost;
+  after.damaged -= before.damaged;
   after.repaired -= before.repaired;
   after.format_changes -= before.format_changes;
   after.dropped_gops -= before.dropped_gops;

@@ -58,6 +58,7 @@ struct LiveCounts {
   std::int64_t packets = 0;     // received
   std::int64_t bytes = 0;
   std::int64_t lost = 0;            // packets of the network that never came (RTP)
+  std::int64_t damaged = 0;         // packets of which a part never came (transport streams)
   std::int64_t repaired = 0;        // timestamps
   std::int64_t format_changes = 0;  // another codec, size or number of sounds than before
   // How much later the publisher's clock lets pictures come than at its beginning; its last one's.

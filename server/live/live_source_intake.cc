@@ -99,6 +99,7 @@ class LiveSource::Intake {
  private:
   bool Take(PacketSource::ReadState state, av::Packet packet, bool waited) {
     NoteCoding(state, *packet);
+    if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0) ++damaged_;
     Entry entry = Received(state, info_, repair_, std::move(packet));
     dating_.SeeClocks(entry.wall, SteadyNow());
     if (entry.video) {
@@ -143,6 +144,7 @@ class LiveSource::Intake {
     LiveCounts& counts = live_.counts_;
     counts.repaired += repair_.repaired() - std::exchange(repaired_, repair_.repaired());
     counts.lost += lost_by_now - std::exchange(lost_, lost_by_now);
+    counts.damaged += std::exchange(damaged_, 0);
     if (live_.claim_ == claim_) counts.clock_drift_ms = dating_.drift().count();
   }
 
@@ -153,6 +155,7 @@ class LiveSource::Intake {
   TimestampRepair repair_;
   std::int64_t jumps_ = 0;                // told of, with a picture
   std::int64_t repaired_ = 0, lost_ = 0;  // counted
+  std::int64_t damaged_ = 0;              // not counted yet
   std::int64_t pictures_ns_ = 0;
   bool has_pictures_ = false;
   Burst burst_;

@@ -181,6 +181,9 @@ void AddLive(Families& f, const LiveTotals& l) {
             Number(l.counts.bytes));
   f.Counter("gopmill_live_lost_packets_total", "RTP packets of live sources that never came.",
             Number(l.counts.lost));
+  f.Counter("gopmill_live_damaged_packets_total",
+            "Packets of live transport streams of which a part never came.",
+            Number(l.counts.damaged));
   f.Counter("gopmill_live_timestamps_repaired_total", "Timestamps of live sources put right.",
             Number(l.counts.repaired));
   f.Counter("gopmill_live_format_changes_total",

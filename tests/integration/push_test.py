@@ -6,11 +6,13 @@ a cut, take turns; garbage and silence take the port from nobody for long."""
 import contextlib
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -148,6 +150,52 @@ def one_who_ends_no_message_is_cut_off(server, url, movie):
     end(publisher(server, "rtmp", url, movie, "rtmp"))
 
 
+class Network(threading.Thread):
+    """UDP between one client and a port. While it loses some, one SRT packet in twenty never comes, as often as it is sent."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.near, self.far = (socket.socket(type=socket.SOCK_DGRAM) for _ in range(2))
+        self.near.bind(("127.0.0.1", 0))
+        self.far.connect(("127.0.0.1", port))
+        self.port, self.loses, self.lost = self.near.getsockname()[1], False, 0
+        self.start()
+
+    def run(self):
+        client = None
+        while True:
+            for ready in select.select([self.near, self.far], [], [])[0]:
+                with contextlib.suppress(ConnectionError):
+                    data, sender = ready.recvfrom(65536)
+                    if ready is self.far:
+                        self.near.sendto(data, client)
+                        continue
+                    client = sender
+                    number = int.from_bytes(data[:4], "big")  # of a data packet; those of control have the first bit set
+                    if self.loses and number < 1 << 31 and number % 20 == 0:
+                        self.lost += 1
+                    else:
+                        self.far.send(data)
+
+
+def what_srt_gives_up_on_is_counted(server, url, movie):
+    """What has to be sent again, and is not there in time."""
+    network = Network(int(url.split("?")[0].rsplit(":", 1)[1]))
+    before = server.metric("gopmill_live_damaged_packets_total")
+    client = publisher(server, "srt", f"srt://127.0.0.1:{network.port}?mode=caller", movie, "srt")
+    check(server.metric("gopmill_live_damaged_packets_total") == before, "damage without a loss")
+    result = {}
+    reader = read_in_thread(server, "srt", f"{QUERY}&duration=5", result)
+    wait_until(lambda: server.live("srt")["readers"] == 1, 10, "a reader")
+    network.loses = True
+    reader.join()
+    check(network.lost > 5, f"only {network.lost} packets were lost")
+    damaged = server.live("srt")["counts"]["packets_damaged"]
+    check(damaged >= 3 and server.metric("gopmill_live_damaged_packets_total") >= before + 3, f"{damaged} damaged packets are counted")
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 150, "five seconds over what was lost")
+    end(client)
+
+
 def one_whose_name_is_taken_is_told_of_seldom(server, url, movie):
     """An encoder that comes again at once would fill the log with what its first line said."""
     wait_until(lambda: not server.live("rtmp")["publishing"], 15, "the client before is still there")
@@ -215,6 +263,7 @@ def main():
             for protocol, url in urls.items():
                 run_all([arrives_whole, survives_a_client_that_is_cut, one_client_at_a_time,
                          garbage_takes_nothing_for_long], protocol, server, url, movie)
+            run_all([what_srt_gives_up_on_is_counted], server, urls["srt"], movie)
             run_all([one_who_says_nothing_is_left, one_who_ends_no_message_is_cut_off], server, urls["rtmp"], movie)
             run_all([the_log_tells_who_came_and_went], server)
             run_all([one_whose_name_is_taken_is_told_of_seldom], server, urls["rtmp"], movie)

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr std::uint32_t kMost = 0xFFFFFF;  // bytes of a message
 constexpr std::uint8_t kVideo = 9, kSetChunkSize = 1;
 
-std::string Number(std::uint32_t value, int bytes) {
+std::string Number(std::uint64_t value, int bytes) {
   std::string text;
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
     text += static_cast<char>(value >> static_cast<unsigned>(shift));
