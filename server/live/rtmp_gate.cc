@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/live/rtmp_gate.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -130,6 +131,8 @@ Result<std::unique_ptr<RtmpGate>> RtmpGate::Open(UniqueFd outside, std::string n
   UniqueFd inside(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;  // FFmpeg binds it as well
   setsockopt(inside.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  // Who waits in accept() for a client that has left hears of no end.
+  fcntl(outside.get(), F_SETFL, O_NONBLOCK);
   sockaddr_in address = LoopbackAt(0);
   socklen_t length = sizeof(address);
   auto* const any = reinterpret_cast<sockaddr*>(&address);

@@ -162,6 +162,7 @@ async function changesRendition(browser, container) {
     video.addEventListener('resize', () => window.sizes.add(`${video.videoWidth}x${video.videoHeight}`));
     hls.loadSource(url);
     hls.attachMedia(video);
+    video.playbackRate = 4;
     video.play();
   }, `${baseUrl}/v1/hls/${movie}/master.m3u8?rungs=256x144:200k,128x72:80k&preset=ultrafast&segment=1&container=${container}`);
   await playsBeyond(page, 12);
